@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "diag.h"
+
+static bool keeps(const struct apply *apply, unsigned part)
+{
+	return apply->config->opts->preserve & part;
+}
+
+/* A kind of thing that the file system does not have at all. */
+static bool no_such_kind(int err)
+{
+	return err == EOPNOTSUPP || err == ENOSYS;
+}
+
+/* Tells a failure: once for a kind that can't be, else each. */
+static void tell(const struct apply *apply, enum diag_kind kind, int err,
+		 const char *call, const char *detail)
+{
+	char *path = gate_path(apply->config->gate, apply->dir, apply->shown);
+	const char *name = path ? path : apply->shown;
+	char what[320];
+
+	snprintf(what, sizeof(what), "%s%s", call ? call : "", detail);
+	if (no_such_kind(err) || kind == DIAG_LABEL || kind == DIAG_SETID)
+		diag_count(kind, name, call ? what : NULL, err);
+	else
+		diag_fail(STATUS_PARTIAL, name, err, "%s", what);
+	free(path);
+}
+
+/* ---- what it shall have ---- */
+
+static void owner_wanted(struct apply *apply)
+{
+	const struct privileges *who = privileges_get();
+	const struct opts *opts = apply->config->opts;
+	struct owners *owners = apply->config->owners;
+	uint32_t uid = apply->meta.uid, gid = apply->meta.gid;
+
+	if (!keeps(apply, PRESERVE_OWNER))
+		return;
+	if (opts->names) {
+		uid = owners_map(owners, OWNER_USER, uid);
+		gid = owners_map(owners, OWNER_GROUP, gid);
+	}
+	apply->meta.uid = uid;
+	apply->meta.gid = gid;
+	apply->ask_owner = true;
+	if (who->chown || (opts->preserve_asked & PRESERVE_OWNER)) {
+		apply->uid = uid;
+		apply->gid = gid;
+	} else if (privileges_member(who, gid)) {
+		apply->gid = gid;
+	} else {
+		apply->ask_owner = false;
+	}
+}
+
+void apply_begin(struct apply *apply, const struct apply_config *config,
+		 const struct meta *meta, int64_t group)
+{
+	const struct privileges *who = privileges_get();
+
+	memset(apply, 0, sizeof(*apply));
+	apply->config = config;
+	apply->at.fd = -1;
+	apply->meta = *meta;
+	apply->uid = apply->now_uid = who->uid;
+	apply->now_gid = group;
+	apply->gid = group >= 0 ? (uint32_t)group : who->gid;
+	owner_wanted(apply);
+	if (keeps(apply, PRESERVE_MODE))
+		apply->want = meta->mode & 07777;
+	else
+		apply->want = meta->mode & 0777 & ~config->umask;
+}
+
+static bool owner_comes_right(const struct apply *apply)
+{
+	return !apply->ask_owner || (apply->uid == apply->now_uid &&
+				     (int64_t)apply->gid == apply->now_gid);
+}
+
+mode_t apply_creation_mode(struct apply *apply)
+{
+	/* A file that one may not write takes no user.* from its owner. */
+	bool closed = apply->has_attributes && !(apply->want & 0200) &&
+		      !privileges_get()->dac;
+	bool final = owner_comes_right(apply) && !(apply->want & 06000) &&
+		     !apply->has_acl && !apply->inherits && !closed;
+
+	apply->now_mode = final ? apply->want : 0600;
+	return apply->now_mode;
+}
+
+/* ---- stages ---- */
+
+static void set_owner(struct apply *apply)
+{
+	int done;
+
+	if (owner_comes_right(apply))
+		return;
+	if (apply->at.fd >= 0)
+		done = fchown(apply->at.fd, apply->uid, apply->gid);
+	else
+		done = fchownat(apply->at.dirfd, apply->at.name, apply->uid,
+				apply->gid, AT_SYMLINK_NOFOLLOW);
+	if (done != 0) {
+		tell(apply, DIAG_NO_OWNER, errno, "chown", "");
+		return;
+	}
+	apply->now_uid = apply->uid;
+	apply->now_gid = apply->gid;
+	apply->now_mode &= ~(mode_t)06000;
+}
+
+/* setuid and setgid mean the owner they were given by. */
+static mode_t allowed_setid(struct apply *apply)
+{
+	mode_t want = apply->want;
+
+	if (!keeps(apply, PRESERVE_MODE))
+		return want;
+	if ((want & S_ISUID) && apply->now_uid != apply->meta.uid)
+		want &= ~(mode_t)S_ISUID;
+	if ((want & S_ISGID) && apply->now_gid != (int64_t)apply->meta.gid)
+		want &= ~(mode_t)S_ISGID;
+	if (want != apply->want)
+		tell(apply, DIAG_SETID, 0, NULL, "");
+	return want;
+}
+
+/* chmod of what is only known by name, without following a symlink. */
+static int chmod_name(const struct apply *apply, mode_t mode)
+{
+	int handle = openat(apply->at.dirfd, apply->at.name,
+			    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[32];
+	struct stat st;
+	int done = -1;
+
+	if (handle < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	if (fstat(handle, &st) == 0) {
+		errno = ESTALE;
+		if ((st.st_mode & S_IFMT) == (apply->meta.mode & S_IFMT))
+			done = fchmodat(AT_FDCWD, link, mode, 0);
+	}
+	int err = errno;
+	close(handle);
+	errno = err;
+	return done;
+}
+
+static void remove_attribute(struct apply *apply, const char *name)
+{
+	if (xattr_remove(&apply->at, name) != 0)
+		tell(apply, DIAG_NO_XATTR, errno, "removing attribute ", name);
+}
+
+/* What an object that was there before has, and the source may not have. */
+static void remove_old_attributes(struct apply *apply)
+{
+	struct xattr_buffer names = { 0 };
+	ssize_t len = xattr_list(&apply->at, &names);
+
+	for (ssize_t at = 0; at < len;
+	     at += (ssize_t)strlen(names.bytes + at) + 1) {
+		const char *name = names.bytes + at;
+		enum xattr_class class = xattr_classify(name);
+		bool acl = class == XATTR_ACL;
+
+		if (class == XATTR_SKIP ||
+		    strcmp(name, "security.selinux") == 0 ||
+		    !keeps(apply, acl ? PRESERVE_ACL : PRESERVE_XATTR))
+			continue;
+		remove_attribute(apply, name);
+	}
+	xattr_buffer_free(&names);
+}
+
+static void set_mode(struct apply *apply)
+{
+	mode_t want;
+	int done;
+
+	if (S_ISLNK(apply->meta.mode))
+		return;
+	want = allowed_setid(apply);
+	if (want == apply->now_mode)
+		return;
+	if (apply->at.fd >= 0)
+		done = fchmod(apply->at.fd, want);
+	else
+		done = chmod_name(apply, want);
+	if (done != 0)
+		tell(apply, DIAG_NO_MODE, errno, "chmod", "");
+	apply->now_mode = want;
+}
+
+static void set_times(struct apply *apply)
+{
+	const struct timespec times[2] = { apply->meta.atime,
+					   apply->meta.mtime };
+	int done;
+
+	if (!keeps(apply, PRESERVE_TIMES))
+		return;
+	if (apply->at.fd >= 0)
+		done = futimens(apply->at.fd, times);
+	else
+		done = utimensat(apply->at.dirfd, apply->at.name, times,
+				 AT_SYMLINK_NOFOLLOW);
+	if (done != 0)
+		tell(apply, DIAG_NO_TIMES, errno, "setting its times", "");
+}
+
+void apply_until(struct apply *apply, enum apply_stage stage)
+{
+	if (apply->stage < APPLY_OWNER && stage >= APPLY_OWNER)
+		set_owner(apply);
+	if (apply->stage < APPLY_PLAIN && stage >= APPLY_PLAIN) {
+		if (apply->clean)
+			remove_old_attributes(apply);
+		if (apply->inherits && !S_ISLNK(apply->meta.mode))
+			remove_attribute(apply, "system.posix_acl_access");
+	}
+	if (apply->stage < APPLY_MODE && stage >= APPLY_MODE)
+		set_mode(apply);
+	if (apply->stage < APPLY_TIMES && stage >= APPLY_TIMES)
+		set_times(apply);
+	if (apply->stage < stage)
+		apply->stage = stage;
+}
+
+/* ---- attributes ---- */
+
+void apply_attribute(struct apply *apply, const char *name, const void *value,
+		     size_t size)
+{
+	static const enum apply_stage before[] = {
+		[XATTR_PLAIN] = APPLY_PLAIN,
+		[XATTR_ACL] = APPLY_ACL,
+		[XATTR_PRIVILEGED] = APPLY_PRIVILEGED,
+	};
+	enum xattr_class class = xattr_classify(name);
+	enum diag_kind kind = class == XATTR_ACL ? DIAG_NO_ACL : DIAG_NO_XATTR;
+
+	if (class == XATTR_SKIP)
+		return;
+	apply_until(apply, before[class]);
+	if (xattr_set(&apply->at, name, value, size) == 0)
+		return;
+	/* The policy decides about labels, not the caller. */
+	if (strcmp(name, "security.selinux") == 0 ||
+	    strncmp(name, "security.SMACK", 14) == 0)
+		kind = DIAG_LABEL;
+	tell(apply, kind, errno, "setting attribute ", name);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "diag.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+#include "thread.h"
+
+/* A loss that is told once: its first name, and how often it happened. */
+struct loss {
+	uint64_t times;
+	char *name;		/* NULL when there was none, or no memory */
+	char *what;
+	int err;
+};
+
+static const char *const loss_text[DIAG_KINDS] = {
+	[DIAG_NO_XATTR] = "the destination holds no such attributes",
+	[DIAG_NO_ACL] = "the destination holds no ACLs",
+	[DIAG_NO_OWNER] = "the destination holds no owners",
+	[DIAG_NO_MODE] = "the destination holds no modes",
+	[DIAG_NO_TIMES] = "the destination holds no such times",
+	[DIAG_NO_SPECIAL] = "the destination holds no such special files",
+	[DIAG_NO_SYMLINK] = "the destination holds no symbolic links",
+	[DIAG_NO_LINK] = "the destination holds no hard links",
+	[DIAG_LABEL] = "the security policy refuses the label",
+	[DIAG_SETID] = "setuid and setgid are left out under another owner or group",
+};
+
+/*
+ * What all threads share.  Two locks, so that a reader who does not empty our
+ * standard error stops those who have something to say and nobody else.  Made
+ * by initializers because the command line has messages before diag_init.
+ */
+static struct lock state_lock = { PTHREAD_MUTEX_INITIALIZER,
+				  PTHREAD_COND_INITIALIZER };
+static struct lock output_lock = { PTHREAD_MUTEX_INITIALIZER,
+				   PTHREAD_COND_INITIALIZER };
+static enum status highest;
+static struct loss losses[DIAG_KINDS];
+static bool be_quiet;
+
+void diag_init(bool quiet)
+{
+	lock_take(&state_lock);
+	be_quiet = quiet;
+	lock_give(&state_lock);
+}
+
+void diag_raise(enum status status)
+{
+	lock_take(&state_lock);
+	if (status > highest)
+		highest = status;
+	lock_give(&state_lock);
+}
+
+enum status diag_status(void)
+{
+	lock_take(&state_lock);
+	enum status status = highest;
+	lock_give(&state_lock);
+	return status;
+}
+
+/* --- escaping --- */
+
+/*
+ * Decodes one UTF-8 character of at most `len` bytes.  Returns its length, or 0
+ * for what is none (overlong, surrogate, beyond U+10FFFF, cut short).
+ */
+static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (n == 0 || n > len)
+		return 0;
+	*code = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (s[i] & 0x3f);
+	}
+	if (*code < least[n] || *code > 0x10ffff ||
+	    (*code >= 0xd800 && *code <= 0xdfff))
+		return 0;
+	return n;
+}
+
+/* Characters that steer a terminal: C0, C1, line breaks, changes of direction. */
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
+	       code == 0x61c || code == 0x200e || code == 0x200f ||
+	       (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
+}
+
+/* Writes the escape of one byte (at most 4 characters and NUL) into `out`. */
+static size_t escape_byte(char *out, unsigned char byte)
+{
+	static const char from[] = "\a\b\t\n\v\f\r\033\\";
+	static const char to[] = "abtnvfre\\";
+	const char *known = byte ? strchr(from, byte) : NULL;
+
+	if (known)
+		return (size_t)sprintf(out, "\\%c", to[known - from]);
+	return (size_t)sprintf(out, "\\%03o", byte);
+}
+
+/*
+ * Adds bytes escaped.  A backslash is doubled only where `doubled`: in a name
+ * it must be told from an escape, in our own words a command may hold it that
+ * somebody pastes.
+ */
+static void line_add_escaped(struct text *line, const char *bytes, size_t len,
+			     bool doubled)
+{
+	const unsigned char *s = (const unsigned char *)bytes;
+	uint32_t code = 0;
+	char escape[8];
+
+	while (len > 0) {
+		size_t n = utf8_decode(s, len, &code);
+		if (n > 0 && !is_control(code) && (code != '\\' || !doubled)) {
+			text_add(line, (const char *)s, n);
+		} else {
+			if (n == 0)
+				n = 1;
+			for (size_t i = 0; i < n; i++)
+				text_add(line, escape, escape_byte(escape, s[i]));
+		}
+		s += n;
+		len -= n;
+	}
+}
+
+size_t diag_escape(char *out, size_t size, const char *bytes, size_t len)
+{
+	struct text line;
+
+	text_init(&line);
+	line_add_escaped(&line, bytes, len, true);
+	size_t whole = line.len;
+	if (size > 0) {
+		size_t n = whole < size ? whole : size - 1;
+		memcpy(out, line.bytes, n);
+		out[n] = '\0';
+	}
+	text_destroy(&line);
+	return whole;
+}
+
+/* --- messages --- */
+
+/* Writes the line and its newline in one write where the kernel takes it so. */
+static void line_print(struct text *line)
+{
+	text_put(line, "\n");
+	line->bytes[line->len - 1] = '\n';	/* also when it is cut short */
+	const char *p = line->bytes;
+	size_t left = line->len;
+
+	lock_take(&output_lock);
+	while (left > 0) {
+		ssize_t n = write(STDERR_FILENO, p, left);
+		if (n < 0 && errno == EAGAIN) {
+			struct pollfd pfd = { STDERR_FILENO, POLLOUT, 0 };
+			poll(&pfd, 1, -1);
+		} else if (n < 0 && errno != EINTR) {
+			break;	/* nobody listens: there is nowhere to say so */
+		} else if (n > 0) {
+			p += n;
+			left -= (size_t)n;
+		}
+	}
+	lock_give(&output_lock);
+}
+
+static void line_add_name(struct text *line, const char *name)
+{
+	text_put(line, "tarpipe: ");
+	if (name) {
+		line_add_escaped(line, name, strlen(name), true);
+		text_put(line, ": ");
+	}
+}
+
+static void line_add_reason(struct text *line, int err)
+{
+	if (err) {
+		text_put(line, ": ");
+		text_put(line, strerror(err));
+	}
+}
+
+__attribute__((format(printf, 2, 0)))
+static void line_add_format(struct text *line, const char *what, va_list args)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, what, args) < 0) {
+		text_put(line, what);
+		return;
+	}
+	line_add_escaped(line, text, strlen(text), false);
+	free(text);
+}
+
+__attribute__((format(printf, 3, 0)))
+static void message(const char *name, int err, const char *what, va_list args)
+{
+	struct text line;
+	int saved = errno;
+
+	text_init(&line);
+	line_add_name(&line, name);
+	line_add_format(&line, what, args);
+	line_add_reason(&line, err);
+	line_print(&line);
+	text_destroy(&line);
+	errno = saved;
+}
+
+void diag_fail(enum status status, const char *name, int err,
+	       const char *what, ...)
+{
+	va_list args;
+
+	diag_raise(status);
+	va_start(args, what);
+	message(name, err, what, args);
+	va_end(args);
+}
+
+void diag_note(const char *name, const char *what, ...)
+{
+	va_list args;
+
+	lock_take(&state_lock);
+	bool quiet = be_quiet;
+	lock_give(&state_lock);
+	if (quiet)
+		return;
+	va_start(args, what);
+	message(name, 0, what, args);
+	va_end(args);
+}
+
+/* --- names listed --- */
+
+static void list_check(void)
+{
+	int err = errno;
+
+	if (!ferror(stdout))
+		return;
+	clearerr(stdout);
+	diag_fail(STATUS_PARTIAL, NULL, err,
+		  "writing names to standard output");
+}
+
+void diag_list(const char *name)
+{
+	struct text line;
+
+	text_init(&line);
+	line_add_escaped(&line, name, strlen(name), true);
+	text_put(&line, "\n");
+	fwrite(line.bytes, 1, line.len, stdout);
+	list_check();
+	text_destroy(&line);
+}
+
+void diag_list_end(void)
+{
+	fflush(stdout);
+	list_check();
+}
+
+/* --- losses that are told once --- */
+
+void diag_count(enum diag_kind kind, const char *name, const char *what,
+		int err)
+{
+	int saved = errno;
+	struct loss *loss = &losses[kind];
+
+	diag_raise(STATUS_PARTIAL);
+	lock_take(&state_lock);
+	if (loss->times++ == 0) {
+		loss->name = name ? strdup(name) : NULL;
+		loss->what = what ? strdup(what) : NULL;
+		loss->err = err;
+	}
+	lock_give(&state_lock);
+	errno = saved;
+}
+
+static void loss_print(const struct loss *loss, const char *text)
+{
+	struct text line;
+	char more[40];
+
+	text_init(&line);
+	line_add_name(&line, loss->name);
+	if (loss->what) {
+		line_add_escaped(&line, loss->what, strlen(loss->what), false);
+		line_add_reason(&line, loss->err);
+		text_put(&line, ": ");
+	}
+	text_put(&line, text);
+	if (loss->times > 1) {
+		snprintf(more, sizeof more, " (and %ju more)",
+			 (uintmax_t)(loss->times - 1));
+		text_put(&line, more);
+	}
+	line_print(&line);
+	text_destroy(&line);
+}
+
+void diag_summary(void)
+{
+	for (int kind = 0; kind < DIAG_KINDS; kind++)
+		if (losses[kind].times > 0)
+			loss_print(&losses[kind], loss_text[kind]);
+}
+
+void diag_reset(void)
+{
+	lock_take(&state_lock);
+	for (int kind = 0; kind < DIAG_KINDS; kind++) {
+		free(losses[kind].name);
+		free(losses[kind].what);
+	}
+	memset(losses, 0, sizeof losses);
+	highest = STATUS_OK;
+	lock_give(&state_lock);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "extent.h"
+#include "gate.h"
+#include "inodes.h"
+#include "meta.h"
+#include "owner.h"
+#include "pack.h"
+#include "restore.h"
+#include "ring.h"
+#include "signals.h"
+#include "spec.h"
+#include "stats.h"
+#include "thread.h"
+#include "unpack.h"
+#include "walk.h"
+
+/*
+ * One budget of descriptors, shared out before anything is opened: each part
+ * stays within its own, so none can starve another.
+ */
+struct budget {
+	unsigned walk;		/* directories of the source */
+	unsigned gate;		/* directories of the destination */
+	unsigned references;	/* source files on their way */
+	unsigned workers;
+};
+
+enum {
+	FDS_OWN = 16,		/* standard streams, roots, signals, libraries */
+	FDS_WORKER = 3,		/* a file, a handle, a spare */
+};
+
+static void budget_share(struct budget *budget, unsigned jobs)
+{
+	struct rlimit limit;
+	unsigned all = 1024;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+			all = limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur :
+						      4096;
+	}
+	all = all > FDS_OWN + 24 ? all - FDS_OWN : 24;
+	budget->workers = jobs;
+	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
+		budget->workers--;
+	all -= budget->workers * FDS_WORKER;
+	budget->walk = all / 4 < 64 ? all / 4 : 64;
+	budget->references = all / 4 < 64 ? all / 4 : 64;
+	budget->gate = all / 2 < 256 ? all / 2 : 256;
+}
+
+struct job {
+	const struct opts *opts;
+	struct spec spec;
+	struct budget budget;
+	int dst;
+	struct stat dst_st;
+	mode_t umask;
+
+	struct ring *ring;
+	struct references *refs;
+	struct owners *owners;
+	struct gate *gate;
+	struct inodes *inodes;
+	struct restore *restore;
+	struct unpack *unpack;
+	struct pack *pack;
+	struct thread packer;
+	uint64_t started;
+};
+
+static void job_destroy(struct job *job)
+{
+	pack_free(job->pack);
+	restore_free(job->restore);
+	inodes_free(job->inodes);
+	gate_free(job->gate);
+	owners_free(job->owners);
+	references_free(job->refs);
+	ring_free(job->ring);
+	signals_close();
+	if (job->dst >= 0)
+		close(job->dst);
+	spec_destroy(&job->spec);
+}
+
+static struct walk_config walk_settings(const struct job *job)
+{
+	struct walk_config config = { .fds = job->budget.walk };
+
+	if (job->dst >= 0) {
+		/* What a bind mount hid from the operands shows here. */
+		config.avoid = true;
+		config.avoid_dev = job->dst_st.st_dev;
+		config.avoid_ino = job->dst_st.st_ino;
+	}
+	return config;
+}
+
+/* ---- making the parts ---- */
+
+static int make_ends(struct job *job)
+{
+	struct ring_config ring = {
+		.size = job->opts->memory,
+		.start = job->opts->fill,
+		.low = job->opts->low,
+		.spans = unpack_spans(job->budget.workers),
+	};
+	struct gate_config gate = {
+		.root = job->dst,
+		.shown = job->spec.dst_shown,
+		.fds = job->budget.gate,
+		.widen = job->spec.dst_is_copy,
+		.keep = job->opts->keep,
+		.keep_dirlink = job->opts->keep_dirlink,
+	};
+
+	job->ring = ring_new(&ring);
+	job->refs = references_new(job->opts->reflink, job->budget.references);
+	job->owners = owners_new();
+	job->gate = gate_new(&gate);
+	job->inodes = job->gate ? inodes_new(job->gate) : NULL;
+	return job->ring && job->refs && job->owners &&
+			       job->inodes ?
+		       0 :
+		       -1;
+}
+
+static int make_halves(struct job *job)
+{
+	struct restore_config restore = {
+		.opts = job->opts,
+		.ring = job->ring,
+		.gate = job->gate,
+		.inodes = job->inodes,
+		.refs = job->refs,
+		.owners = job->owners,
+		.umask = job->umask,
+		.workers = job->budget.workers,
+	};
+	struct pack_config pack = {
+		.opts = job->opts,
+		.ring = job->ring,
+		.refs = job->refs,
+		.dst_dev = job->dst_st.st_dev,
+		.walk = walk_settings(job),
+	};
+
+	job->restore = restore_new(&restore);
+	job->pack = pack_new(&pack);
+	return job->restore && job->pack ? 0 : -1;
+}
+
+/* ---- running ---- */
+
+static void packer_main(void *arg)
+{
+	struct job *job = arg;
+
+	for (size_t i = 0; i < job->spec.nroots; i++) {
+		const struct spec_root *root = &job->spec.roots[i];
+
+		if (pack_root(job->pack, root->path, root->as, root->follow,
+			      job->spec.dst_keeps) != 0)
+			return;
+	}
+	(void)pack_finish(job->pack);
+}
+
+static void workers_done(void *arg)
+{
+	(void)arg;
+	signals_done();
+}
+
+static int start_threads(struct job *job)
+{
+	struct unpack_config unpack = {
+		.ring = job->ring,
+		.gate = job->gate,
+		.inodes = job->inodes,
+		.owners = job->owners,
+		.restore = job->restore,
+		.workers = job->budget.workers,
+		.done = workers_done,
+		.done_arg = job,
+	};
+
+	job->unpack = unpack_start(&unpack);
+	if (!job->unpack)
+		return -1;
+	if (thread_start(&job->packer, "pack", packer_main, job) == 0)
+		return 0;
+	restore_stop(job->restore, errno);
+	(void)unpack_join(job->unpack);
+	return -1;
+}
+
+static void print_stats(struct job *job)
+{
+	struct stats stats = {
+		.ring_size = job->opts->memory,
+		.elapsed_ns = clock_ns() - job->started,
+	};
+
+	restore_count(job->restore, &stats.done);
+	ring_count(job->ring, &stats.ring);
+	stats_print(&stats);
+}
+
+/* Waits for the workers, or for a signal, which stops them. */
+static int wait_and_join(struct job *job)
+{
+	int number = signals_wait();
+
+	if (number != 0)
+		restore_stop(job->restore, EINTR);
+	if (unpack_join(job->unpack) != 0 && number == 0 &&
+	    diag_status() < STATUS_STOPPED)
+		diag_fail(STATUS_STOPPED, NULL, 0,
+			  "the copy broke off before its end");
+	/* The packer may wait for room, or a place, that nobody makes now. */
+	if (ring_reason(job->ring) == 0)
+		ring_abort(job->ring, ECANCELED);
+	references_cancel(job->refs);
+	thread_join(&job->packer);
+	return number;
+}
+
+static int job_copy(struct job *job)
+{
+	int number;
+
+	job->dst = spec_open_dst(&job->spec);
+	if (job->dst < 0)
+		return 0;
+	job->umask = umask(0);
+	umask(job->umask);
+	job->started = clock_ns();
+	(void)privileges_get();			/* before there are threads ... */
+	(void)xattr_classify("user.none");	/* ... that ask at the same time */
+	if (fstat(job->dst, &job->dst_st) != 0 || signals_open() != 0 ||
+	    make_ends(job) != 0 ||
+	    make_halves(job) != 0 || start_threads(job) != 0) {
+		diag_fail(STATUS_STOPPED, job->spec.dst_shown, errno,
+			  "setting up the run");
+		return 0;
+	}
+	number = wait_and_join(job);
+	if (job->opts->verbose > 0)
+		diag_list_end();
+	if (job->opts->stats)
+		print_stats(job);
+	return number;
+}
+
+/* -n: walks and lists, and writes nothing. */
+static void job_list(struct job *job)
+{
+	struct walk_config config = walk_settings(job);
+	struct walk *walk = walk_new(&config);
+	struct walk_item item;
+
+	if (!walk) {
+		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "setting up the run");
+		return;
+	}
+	for (size_t i = 0; i < job->spec.nroots; i++) {
+		const struct spec_root *root = &job->spec.roots[i];
+
+		walk_begin(walk, root->path, root->as, root->follow);
+		do {
+			walk_next(walk, &item);
+			if (item.event == WALK_ENTRY || item.event == WALK_ENTER)
+				diag_list(walk_path(walk));
+		} while (item.event != WALK_END);
+	}
+	walk_free(walk);
+	diag_list_end();
+}
+
+int job_run(const struct opts *opts)
+{
+	struct job job = { .opts = opts, .dst = -1 };
+	int number = 0;
+
+	if (spec_resolve(&job.spec, opts) != 0)
+		return 0;
+	budget_share(&job.budget, opts->jobs);
+	if (opts->dry_run)
+		job_list(&job);
+	else
+		number = job_copy(&job);
+	diag_summary();
+	job_destroy(&job);
+	return number;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job: one run.  Picks the source and the sink, starts their threads, waits, and
+ * joins what became of them.  The only room that sees both halves.
+ */
+#ifndef TARPIPE_JOB_H
+#define TARPIPE_JOB_H
+
+#include "opts.h"
+
+/*
+ * Runs what the options ask for.  All failures are told by diag, whose status is the
+ * run's.  Returns 0, or the number of the signal that the process has to die of.
+ */
+int job_run(const struct opts *opts);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * links: the names of one inode, on the side that walks.
+ *
+ * A table of the inodes with several names whose names have not all been met.  An
+ * entry goes when the last name has come, so memory follows what is open, not
+ * what there is.  Names outside the tree never come: such entries stay.
+ *
+ * Used by the packing thread alone.
+ */
+#ifndef TARPIPE_LINKS_H
+#define TARPIPE_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct links;
+
+/* Makes an empty table; NULL with errno ENOMEM. */
+struct links *links_new(void);
+void links_free(struct links *links);
+
+/* What links_meet found. */
+struct link {
+	uint32_t id;		/* of the inode, from 1; used again after the last */
+	bool first;		/* no name of it was met before */
+	bool last;		/* no further one is expected */
+};
+
+/*
+ * Tells that a name of (dev, ino) was met, whose link count is `nlink` (2 or
+ * more).  Returns 0, or -1 with errno ENOMEM.
+ */
+int links_meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink,
+	       struct link *link);
+
+/* The inode could not be packed: its next name is a first one again. */
+void links_forget(struct links *links, dev_t dev, ino_t ino);
+
+/* How many inodes are open, for tests. */
+size_t links_open(const struct links *links);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+enum { TEMP_MAX = 64 + 16 };
+
+/* ---- telling ---- */
+
+/* A failure of a name in the run's directory; a full file system ends the run. */
+void fail_name(struct worker *worker, const char *name, int err,
+	       const char *what)
+{
+	struct restore *restore = worker->restore;
+	char *path = gate_path(restore->config.gate, worker->dir, name);
+
+	diag_fail(err == ENOSPC ? STATUS_STOPPED : STATUS_PARTIAL,
+		  path ? path : name, err, "%s", what);
+	free(path);
+	if (err == ENOSPC)
+		restore_stop(restore, ENOSPC);
+}
+
+void fail(struct worker *worker, int err, const char *what)
+{
+	fail_name(worker, worker->object.name, err, what);
+}
+
+void fail_kind(struct worker *worker, enum diag_kind kind, int err,
+	       const char *what)
+{
+	struct restore *restore = worker->restore;
+	char *path;
+
+	if (err != EOPNOTSUPP && err != ENOSYS) {
+		fail(worker, err, what);
+		return;
+	}
+	path = gate_path(restore->config.gate, worker->dir,
+			 worker->object.name);
+	diag_count(kind, path ? path : worker->object.name, what, err);
+	free(path);
+}
+
+/* ---- names that are taken ---- */
+
+enum way {
+	WAY_FREE,		/* try again: the name is free now */
+	WAY_TEMPORARY,		/* make it beside, then rename */
+	WAY_KEPT,		/* -k: leave what is there */
+	WAY_BLOCKED,		/* can't be; told */
+};
+
+static enum way clear_way(struct worker *worker, struct stat *st)
+{
+	const struct opts *opts = worker->restore->config.opts;
+	const char *name = worker->object.name;
+	bool is_dir;
+
+	if (fstatat(worker->dirfd, name, st, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (errno == ENOENT)
+			return WAY_FREE;
+		fail(worker, errno, "fstatat");
+		return WAY_BLOCKED;
+	}
+	if (opts->keep)
+		return WAY_KEPT;
+	is_dir = S_ISDIR(st->st_mode);
+	if (!is_dir && !opts->unlink_first)
+		return WAY_TEMPORARY;
+	if (unlinkat(worker->dirfd, name, is_dir ? AT_REMOVEDIR : 0) == 0 ||
+	    errno == ENOENT)
+		return WAY_FREE;
+	fail(worker, errno,
+	     is_dir ? "a directory is in its place, which is not removed" :
+		      "unlinkat");
+	return WAY_BLOCKED;
+}
+
+/*
+ * Removes a temporary name that a killed run left.  A living run holds a lock on
+ * its own.
+ */
+static bool temp_remove_stale(int dirfd, const char *temp)
+{
+	int fd = openat(dirfd, temp, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					     O_CLOEXEC);
+	bool stale = true;
+
+	if (fd < 0 && errno == ENOENT)
+		return true;
+	if (fd >= 0) {
+		stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (stale)
+			stale = unlinkat(dirfd, temp, 0) == 0;
+		close(fd);
+		return stale;
+	}
+	/* Not to be opened: a symlink or socket, which live for a moment only. */
+	return unlinkat(dirfd, temp, 0) == 0;
+}
+
+static void temp_name(struct worker *worker, unsigned number)
+{
+	snprintf(worker->temp, sizeof(worker->temp), ".tarpipe-tmp-%u", number);
+}
+
+/* Once a directory, before the first temporary name in it. */
+static void temp_sweep(struct worker *worker)
+{
+	unsigned most = worker->restore->config.workers;
+
+	if (!gate_sweep(worker->restore->config.gate, worker->dir))
+		return;
+	for (unsigned i = 0; i < most || i < 8; i++) {
+		temp_name(worker, i);
+		(void)temp_remove_stale(worker->dirfd, worker->temp);
+	}
+}
+
+/* Makes an object under the worker's temporary name. */
+static int make_temporary(struct worker *worker, maker *make,
+			  const struct record *record)
+{
+	temp_sweep(worker);
+	for (unsigned i = worker->index; i < TEMP_MAX; i++) {
+		temp_name(worker, i);
+		if (make(worker, worker->temp, record) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+		if (temp_remove_stale(worker->dirfd, worker->temp) &&
+		    make(worker, worker->temp, record) == 0)
+			return 0;
+		if (errno != EEXIST && errno != EWOULDBLOCK)
+			return -1;
+	}
+	errno = EEXIST;
+	return -1;
+}
+
+/* ---- the life of an object ---- */
+
+const char *object_name(const struct worker *worker)
+{
+	return worker->object.temporary ? worker->temp : worker->object.name;
+}
+
+void object_reset(struct object *object)
+{
+	object->type = 0;
+	object->skip = object->temporary = object->sparse = false;
+	object->inode = NULL;
+	object->source = -1;
+	object->end = 0;
+	object->apply.at.fd = -1;
+}
+
+/* The inode's first name came to nothing (or, under -k, to something else). */
+void object_give_up(struct worker *worker)
+{
+	struct object *object = &worker->object;
+	struct inodes *inodes = worker->restore->config.inodes;
+
+	object->skip = true;
+	if (!object->inode)
+		return;
+	inode_failed(inodes, object->inode);
+	inode_drop(inodes, object->inode);
+	object->inode = NULL;
+}
+
+static void inode_made(struct worker *worker, const struct stat *st)
+{
+	struct object *object = &worker->object;
+	struct inodes *inodes = worker->restore->config.inodes;
+	struct inode_place place = { worker->dir, object->name, st->st_dev,
+				     st->st_ino };
+
+	inode_complete(inodes, object->inode, &place);
+	inode_drop(inodes, object->inode);
+	object->inode = NULL;
+}
+
+/* -k left a file; it stands for the inode when it is the same by size and mtime. */
+static void object_kept(struct worker *worker, const struct stat *st)
+{
+	struct object *object = &worker->object;
+	const struct meta *meta = &object->apply.meta;
+
+	if (object->inode && (st->st_mode & S_IFMT) == (meta->mode & S_IFMT) &&
+	    (uint64_t)st->st_size == meta->size &&
+	    st->st_mtim.tv_sec == meta->mtime.tv_sec &&
+	    st->st_mtim.tv_nsec == meta->mtime.tv_nsec)
+		inode_made(worker, st);
+	object_give_up(worker);
+}
+
+void object_begin(struct worker *worker, const struct record *record,
+		  struct inode *inode)
+{
+	struct object *object = &worker->object;
+	struct apply *apply = &object->apply;
+
+	object_reset(object);
+	object->type = record->type;
+	object->dir = worker->dir;
+	object->inode = inode;
+	object->sparse = record->flags & RECORD_SPARSE;
+	memcpy(object->name, record->name, (size_t)record->name_len + 1);
+	apply_begin(apply, &worker->restore->apply, &record->meta,
+		    worker->group);
+	apply->has_acl = record->flags & RECORD_ACL;
+	apply->has_attributes = record->flags & RECORD_MORE;
+	apply->inherits = worker->inherits;
+	apply->dir = worker->dir;
+	apply->shown = object->name;
+	if (gate_check(object->name) != 0) {
+		fail(worker, 0, "refused: no name of an entry");
+		object_give_up(worker);
+	} else if (worker->dirfd < 0 || restore_stopped(worker->restore)) {
+		object_give_up(worker);
+	}
+}
+
+void object_discard(struct worker *worker)
+{
+	struct object *object = &worker->object;
+
+	if (object->apply.at.fd >= 0)
+		close(object->apply.at.fd);
+	object->apply.at.fd = -1;
+	if (!object->skip &&
+	    unlinkat(worker->dirfd, object_name(worker), 0) != 0 &&
+	    errno != ENOENT)
+		fail(worker, errno, "removing what is not complete");
+	object_give_up(worker);
+}
+
+/* Under a temporary name, because its own is taken. */
+static int make_beside(struct worker *worker, maker *make,
+		       const struct record *record, const char *call,
+		       enum diag_kind kind)
+{
+	if (make_temporary(worker, make, record) == 0) {
+		worker->object.temporary = true;
+		return 0;
+	}
+	fail_kind(worker, kind, errno, call);
+	object_give_up(worker);
+	return -1;
+}
+
+int object_make(struct worker *worker, maker *make,
+		const struct record *record, const char *call,
+		enum diag_kind kind)
+{
+	struct object *object = &worker->object;
+	struct stat st;
+
+	/* A name that was freed may be taken again, but not for ever. */
+	for (int tries = 0; tries < 16; tries++) {
+		if (make(worker, object->name, record) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+		switch (clear_way(worker, &st)) {
+		case WAY_FREE:
+			continue;
+		case WAY_TEMPORARY:
+			return make_beside(worker, make, record, call, kind);
+		case WAY_KEPT:
+			object_kept(worker, &st);
+			return -1;
+		case WAY_BLOCKED:
+			object_give_up(worker);
+			return -1;
+		}
+	}
+	fail_kind(worker, kind, errno, call);
+	object_give_up(worker);
+	return -1;
+}
+
+static void object_done(struct worker *worker)
+{
+	struct object *object = &worker->object;
+	struct restore_counts *counts = &worker->restore->counts;
+	struct stat st;
+
+	count_add(&counts->entries, 1);
+	if (object->inode) {
+		if (fstatat(worker->dirfd, object->name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			inode_made(worker, &st);
+		else
+			fail(worker, errno, "fstatat");
+		object_give_up(worker);
+	}
+	object_reset(object);
+}
+
+void object_finish(struct worker *worker)
+{
+	struct object *object = &worker->object;
+
+	if (object->temporary &&
+	    renameat(worker->dirfd, worker->temp, worker->dirfd,
+		     object->name) != 0) {
+		fail(worker, errno, "renameat");
+		object_discard(worker);
+		return;
+	}
+	object->temporary = false;
+	object_done(worker);
+}
+
+/* The stream broke off inside the object: nothing of it may stay. */
+void object_abandon(struct worker *worker)
+{
+	struct object *object = &worker->object;
+	struct gate *gate = worker->restore->config.gate;
+
+	if (object->type == 0 || object->type == RECORD_LEAVE || object->skip)
+		return;
+	worker->dir = object->dir;
+	worker->dirfd = gate_enter(gate, worker->dir);
+	object_discard(worker);
+	if (worker->dirfd >= 0)
+		gate_exit(gate, worker->dir);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object: one name at the destination, from its head to its END.  Shared by the
+ * rooms that restore (restore.c, regular.c, hardlink.c) and by nobody else.
+ *
+ * An object is made under its own name where that is free, else under a temporary
+ * one beside it; when it is complete it is renamed, when it can't be completed it is
+ * removed.  All functions belong to the worker's own thread.
+ */
+#ifndef TARPIPE_OBJECT_H
+#define TARPIPE_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "apply.h"
+#include "diag.h"
+#include "restore.h"
+
+enum {
+	COPY_SIZE = 256 << 10,		/* worker->buffer */
+	XATTR_VALUE_MAX = 64 << 10,	/* worker->value */
+};
+
+struct restore {
+	struct restore_config config;
+	struct apply_config apply;
+	struct restore_counts counts;
+	uint64_t stopped;
+};
+
+/* The object between its head and its END. */
+struct object {
+	uint8_t type;			/* enum record_type; 0: none */
+	struct dir *dir;		/* where it is */
+	bool skip;			/* it is left out: what comes is for nothing */
+	bool temporary;			/* it has the name worker->temp for now */
+	bool sparse;
+	struct inode *inode;		/* held; NULL: one name only */
+	int source;			/* descriptor to copy from by reference, or -1 */
+	uint64_t end;			/* the file's size as it is now */
+	struct apply apply;
+	char name[RECORD_NAME_MAX + 1];	/* final */
+};
+
+struct worker {
+	struct restore *restore;
+	unsigned index;
+
+	struct dir *dir;		/* of the run */
+	bool entered;			/* it was opened, if that could be */
+	int dirfd;			/* -1: left out */
+	int64_t group;			/* that new files in it get; -1: not known */
+	bool inherits;
+
+	struct object object;
+	char temp[32];
+	unsigned char *buffer;		/* COPY_SIZE */
+	char *value;			/* XATTR_VALUE_MAX: one in pieces */
+};
+
+/* Something that makes a name; as the system calls, errno EEXIST when it is taken. */
+typedef int maker(struct worker *worker, const char *name,
+		  const struct record *record);
+
+/* ---- telling ---- */
+
+/*
+ * Tells what failed with a name (NULL: the directory) of the run's directory, or with
+ * the object at hand.  ENOSPC ends the run.
+ */
+void fail_name(struct worker *worker, const char *name, int err,
+	       const char *what);
+void fail(struct worker *worker, int err, const char *what);
+
+/* The same; what the file system can't do at all is told once for its kind. */
+void fail_kind(struct worker *worker, enum diag_kind kind, int err,
+	       const char *what);
+
+/* ---- the life of an object ---- */
+
+/* Begins with its head; object.skip is set where it can't be made. */
+void object_begin(struct worker *worker, const struct record *record,
+		  struct inode *inode);
+
+/*
+ * Makes it.  Returns 0, or -1 when it is left out: told, or kept by -k.  The object
+ * is given up then.
+ */
+int object_make(struct worker *worker, maker *make,
+		const struct record *record, const char *call,
+		enum diag_kind kind);
+
+/* The name it has now: its own or the temporary one. */
+const char *object_name(const struct worker *worker);
+
+/* It is complete: gives it its own name and tells those who wait for its inode. */
+void object_finish(struct worker *worker);
+
+/* Removes what is there of it. */
+void object_discard(struct worker *worker);
+
+/* It comes to nothing: what follows of it is ignored. */
+void object_give_up(struct worker *worker);
+
+/* Forgets it. */
+void object_reset(struct object *object);
+
+/* The worker ends inside it (the stream broke off): removes it. */
+void object_abandon(struct worker *worker);
+
+/* ---- kinds of objects ---- */
+
+/* regular.c: a regular file */
+void file_begin(struct worker *worker, const struct record *record,
+		struct inode *inode);
+void file_piece(struct worker *worker, const struct record *record);
+void file_reference(struct worker *worker, const struct record *record);
+void file_end(struct worker *worker, const struct record *record);
+
+/*
+ * Fills the file that was begun from an open one of `size` bytes.  Returns 0, or -1 after
+ * a message; the object is then gone.
+ */
+int file_copy_from(struct worker *worker, int in, const struct stat *st,
+		   uint64_t size);
+
+/* All its data are there: sets size and metadata, and finishes it. */
+void file_finish(struct worker *worker, uint64_t size);
+
+/* restore.c: a symlink, FIFO, socket or device */
+void special_begin(struct worker *worker, const struct record *record,
+		   struct inode *inode);
+void special_end(struct worker *worker);
+
+/* hardlink.c: a further name of an inode */
+void link_record(struct worker *worker, const struct record *record,
+		 struct inode *inode);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "packing.h"
+
+enum { PIECE_MAX = 256 << 10 };
+
+struct pack *pack_new(const struct pack_config *config)
+{
+	struct pack *pack = calloc(1, sizeof(*pack));
+	size_t most = ring_span_max(config->ring) -
+		      record_size(RECORD_PIECE, 0, RECORD_ALIGN);
+
+	if (!pack)
+		return NULL;
+	pack->config = *config;
+	pack->ring = config->ring;
+	pack->piece_max = most < PIECE_MAX ? most : PIECE_MAX;
+	pack->walk = walk_new(&config->walk);
+	pack->links = links_new();
+	pack->owners = owners_new();
+	if (!pack->walk || !pack->links || !pack->owners) {
+		pack_free(pack);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return pack;
+}
+
+void pack_free(struct pack *pack)
+{
+	if (!pack)
+		return;
+	walk_free(pack->walk);
+	links_free(pack->links);
+	owners_free(pack->owners);
+	xattr_buffer_free(&pack->names);
+	xattr_buffer_free(&pack->value);
+	free(pack);
+}
+
+bool pack_keeps(const struct pack *pack, unsigned part)
+{
+	return pack->config.opts->preserve & part;
+}
+
+const char *pack_shown(struct pack *pack)
+{
+	return walk_path(pack->walk);
+}
+
+/* What became of a name that was listed a moment ago. */
+void pack_tell(struct pack *pack, int err, const char *call)
+{
+	bool changed = err == ENOENT || err == ELOOP || err == ENXIO ||
+		       err == ESTALE;
+
+	diag_fail(changed ? STATUS_CHANGED : STATUS_PARTIAL, pack_shown(pack), err,
+		  "%s", call);
+}
+
+int pack_emit(struct pack *pack, const struct record *record)
+{
+	size_t size = record_size((enum record_type)record->type,
+				  record->name_len, record->data_len);
+	void *at = ring_reserve(pack->ring, size);
+
+	if (!at)
+		return -1;
+	record_encode(at, record);
+	ring_commit(pack->ring, size);
+	return 0;
+}
+
+/* ---- owners by name ---- */
+
+static int pack_owner(struct pack *pack, enum owner_kind kind, uint32_t id)
+{
+	struct record record = {
+		.type = kind == OWNER_USER ? RECORD_USER : RECORD_GROUP,
+		.first = id,
+	};
+
+	if (!owners_meet(pack->owners, kind, id, &record.name) || !record.name)
+		return 0;
+	record.name_len = (uint16_t)strnlen(record.name, RECORD_NAME_MAX);
+	return pack_emit(pack, &record);
+}
+
+int pack_owners(struct pack *pack, const struct stat *st)
+{
+	if (!pack->config.opts->names)
+		return 0;
+	if (pack_owner(pack, OWNER_USER, st->st_uid) != 0)
+		return -1;
+	return pack_owner(pack, OWNER_GROUP, st->st_gid);
+}
+
+int pack_end(struct pack *pack, uint64_t size, int failure)
+{
+	struct record record = {
+		.type = RECORD_END,
+		.first = size,
+		.second = (uint64_t)failure,
+	};
+
+	return pack_emit(pack, &record);
+}
+
+/* ---- several names ---- */
+
+int pack_link(struct pack *pack, struct record *head, const struct stat *st)
+{
+	struct link link;
+
+	if (st->st_nlink < 2 || !pack_keeps(pack, PRESERVE_LINKS))
+		return 0;
+	if (links_meet(pack->links, st->st_dev, st->st_ino, st->st_nlink,
+		       &link) != 0) {
+		pack_tell(pack, errno, "remembering its other names");
+		return 0;
+	}
+	head->id = link.id;
+	if (link.first)
+		return 0;
+	head->type = RECORD_LINK;
+	head->flags = link.last ? RECORD_LAST : 0;
+	return pack_emit(pack, head) == 0 ? 1 : -1;
+}
+
+void pack_head(struct pack *pack, struct record *head,
+	       enum record_type type, const struct stat *st)
+{
+	const struct walk_item *item = &pack->item;
+
+	memset(head, 0, sizeof(*head));
+	head->type = (uint8_t)type;
+	head->dir = item->dir;
+	head->name = item->as;
+	head->name_len = (uint16_t)strlen(item->as);
+	meta_from_stat(&head->meta, st);
+}
+
+/* ---- everything else ---- */
+
+/* Head with its attributes, for what has no bytes of its own. */
+static int pack_object(struct pack *pack, struct record *head,
+		       const struct xattr_source *from)
+{
+	head->flags |= (uint8_t)pack_list_attributes(pack, from);
+	if (pack_emit(pack, head) != 0)
+		return -1;
+	if (!(head->flags & RECORD_MORE))
+		return 0;
+	if (pack_attributes(pack, from) != 0)
+		return -1;
+	return pack_end(pack, head->meta.size, 0);
+}
+
+/* A symlink, FIFO, socket or device. */
+static int pack_special(struct pack *pack)
+{
+	const struct walk_item *item = &pack->item;
+	const struct xattr_source from = { -1, item->parent, item->name };
+	char target[PATH_MAX + 1];
+	struct record head;
+	struct stat st;
+	ssize_t len;
+	int got;
+
+	if (fstatat(item->parent, item->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		pack_tell(pack, errno, "fstatat");
+		return 0;
+	}
+	if (IFTODT(st.st_mode) != item->type) {
+		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+			  "has become another type of file: left out");
+		return 0;
+	}
+	if (!S_ISLNK(st.st_mode) && !pack_keeps(pack, PRESERVE_SPECIAL))
+		return 0;
+	pack_head(pack, &head, S_ISLNK(st.st_mode) ? RECORD_SYMLINK : RECORD_NODE,
+		  &st);
+	got = pack_owners(pack, &st);
+	if (got == 0)
+		got = pack_link(pack, &head, &st);
+	if (got != 0)
+		return got < 0 ? -1 : 0;
+	if (S_ISLNK(st.st_mode)) {
+		len = readlinkat(item->parent, item->name, target,
+				 sizeof(target));
+		if (len < 0) {
+			pack_tell(pack, errno, "readlinkat");
+			links_forget(pack->links, st.st_dev, st.st_ino);
+			return 0;
+		}
+		head.data = target;
+		head.data_len = (uint32_t)len;
+	}
+	return pack_object(pack, &head, &from);
+}
+
+static int pack_enter(struct pack *pack)
+{
+	struct record head;
+
+	if (pack->item.id == 0)
+		return 0;	/* the destination directory: it is there */
+	pack_head(pack, &head, RECORD_DIR, &pack->item.st);
+	head.id = pack->item.id;
+	return pack_emit(pack, &head);
+}
+
+static int pack_leave(struct pack *pack, bool kept)
+{
+	const struct walk_item *item = &pack->item;
+	const struct xattr_source from = { item->fd, item->parent, item->name };
+	struct record head = { .type = RECORD_LEAVE, .dir = item->id };
+
+	if (item->id == 0 && kept) {
+		head.flags = RECORD_KEEP;
+		return pack_emit(pack, &head);
+	}
+	meta_from_stat(&head.meta, &item->st);
+	if (pack_owners(pack, &item->st) != 0)
+		return -1;
+	return pack_object(pack, &head, &from);
+}
+
+static int pack_item(struct pack *pack, bool kept)
+{
+	if (pack->item.event == WALK_LEAVE)
+		return pack_leave(pack, kept);
+	pack->entries++;
+	if (pack->config.opts->verbose > 0)
+		diag_list(pack_shown(pack));
+	if (pack->item.event == WALK_ENTER)
+		return pack_enter(pack);
+	if (pack->item.type == DT_REG)
+		return pack_file(pack);
+	return pack_special(pack);
+}
+
+static int pack_start(struct pack *pack)
+{
+	struct record record = {
+		.type = RECORD_START,
+		.first = RECORD_MAGIC,
+		.second = RECORD_VERSION,
+	};
+
+	return pack_emit(pack, &record);
+}
+
+int pack_root(struct pack *pack, const char *path, const char *as, bool follow,
+	      bool kept)
+{
+	if (!pack->started && pack_start(pack) != 0)
+		return -1;
+	pack->started = true;
+	walk_begin(pack->walk, path, as, follow);
+	for (;;) {
+		walk_next(pack->walk, &pack->item);
+		if (pack->item.event == WALK_END)
+			return 0;
+		if (pack_item(pack, kept) != 0)
+			return -1;
+	}
+}
+
+int pack_finish(struct pack *pack)
+{
+	struct record record = {
+		.type = RECORD_FINISH,
+		.first = pack->entries,
+		.second = pack->bytes,
+	};
+
+	if (pack_emit(pack, &record) != 0)
+		return -1;
+	ring_close(pack->ring);
+	return 0;
+}

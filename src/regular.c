@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Regular files: data from the ring or from a descriptor, then metadata, then the
+ * name.  A small one costs four calls: openat, pwrite, futimens, close.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+enum { ZERO_BLOCK = 4096 };	/* zeros of this length become holes */
+
+static const int create_flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				O_CLOEXEC;
+
+static int make_file(struct worker *worker, const char *name,
+		     const struct record *record)
+{
+	struct object *object = &worker->object;
+	struct stat st;
+	int fd;
+
+	(void)record;
+	fd = openat(worker->dirfd, name, create_flags,
+		    apply_creation_mode(&object->apply));
+	if (fd < 0)
+		return -1;
+	/* Who else finds the name tries this lock before removing it. */
+	if (name == worker->temp &&
+	    (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 ||
+	     st.st_nlink == 0)) {
+		close(fd);
+		errno = EEXIST;
+		return -1;
+	}
+	object->apply.at.fd = fd;
+	return 0;
+}
+
+/* The first file in a directory tells which group they get. */
+static void learn_group(struct worker *worker)
+{
+	struct object *object = &worker->object;
+	struct stat st;
+
+	if (worker->group >= 0 || fstat(object->apply.at.fd, &st) != 0)
+		return;
+	worker->group = st.st_gid;
+	object->apply.now_gid = st.st_gid;
+	if (!object->apply.ask_owner)
+		object->apply.gid = st.st_gid;
+	gate_learn_group(worker->restore->config.gate, worker->dir, st.st_gid);
+}
+
+void file_begin(struct worker *worker, const struct record *record,
+		struct inode *inode)
+{
+	struct object *object = &worker->object;
+
+	object_begin(worker, record, inode);
+	if (object->skip || object_make(worker, make_file, record, "openat",
+					DIAG_NO_SPECIAL) != 0)
+		return;
+	learn_group(worker);
+	/* Writes behind the end would have xfs fill the holes in advance. */
+	if (object->sparse &&
+	    ftruncate(object->apply.at.fd, (off_t)record->meta.size) == 0)
+		object->end = record->meta.size;
+}
+
+/* Returns 0, or -1 after a message; the object is then gone. */
+static int write_all(struct worker *worker, const unsigned char *bytes,
+		     size_t len, uint64_t offset)
+{
+	char what[64];
+
+	while (len > 0) {
+		ssize_t n = pwrite(worker->object.apply.at.fd, bytes, len,
+				   (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			snprintf(what, sizeof(what), "writing at byte %llu",
+				 (unsigned long long)offset);
+			fail(worker, n < 0 ? errno : EIO, what);
+			object_discard(worker);
+			return -1;
+		}
+		bytes += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* How long a run of blocks is all zero (or none is) at `at`. */
+static size_t zero_run(const unsigned char *at, size_t len, bool *zero)
+{
+	size_t run = 0;
+
+	while (run < len) {
+		size_t block = len - run < ZERO_BLOCK ? len - run : ZERO_BLOCK;
+		bool is = extent_zero(at + run, block);
+
+		if (run == 0)
+			*zero = is;
+		else if (is != *zero)
+			break;
+		run += block;
+	}
+	return run;
+}
+
+static int write_data(struct worker *worker, const unsigned char *bytes,
+		      size_t len, uint64_t offset)
+{
+	struct object *object = &worker->object;
+
+	while (len > 0) {
+		bool zero = false;
+		size_t run = object->sparse ? zero_run(bytes, len, &zero) : len;
+
+		if (!zero) {
+			if (write_all(worker, bytes, run, offset) != 0)
+				return -1;
+			if (object->end < offset + run)
+				object->end = offset + run;
+		}
+		bytes += run;
+		len -= run;
+		offset += run;
+	}
+	return 0;
+}
+
+void file_piece(struct worker *worker, const struct record *record)
+{
+	if (worker->object.type != RECORD_FILE || worker->object.skip)
+		return;
+	if (restore_stopped(worker->restore)) {
+		object_discard(worker);
+		return;
+	}
+	if (write_data(worker, record->data, record->data_len,
+		       record->first) == 0)
+		count_add(&worker->restore->counts.bytes, record->data_len);
+}
+
+/* Copies [from, size) by reading and writing: what can't go by reference. */
+static int copy_rest(struct worker *worker, int in, uint64_t from,
+		     uint64_t size)
+{
+	while (from < size && !restore_stopped(worker->restore)) {
+		uint64_t left = size - from;
+		size_t want = left < COPY_SIZE ? (size_t)left : COPY_SIZE;
+		ssize_t n = pread(in, worker->buffer, want, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail(worker, errno, "reading its source");
+			object_discard(worker);
+			return -1;
+		}
+		if (n == 0)
+			return 0;	/* it shrank: file_check_source tells */
+		if (write_data(worker, worker->buffer, (size_t)n, from) != 0)
+			return -1;
+		from += (uint64_t)n;
+	}
+	return 0;
+}
+
+int file_copy_from(struct worker *worker, int in, const struct stat *st,
+		   uint64_t size)
+{
+	struct restore *restore = worker->restore;
+	struct object *object = &worker->object;
+	struct extent_copy copy = {
+		.in = in,
+		.out = object->apply.at.fd,
+		.from = st->st_dev,
+		.to = gate_facts(worker->dir)->dev,
+		.size = size,
+		.sparse = object->sparse,
+	};
+
+	if (references_copy(restore->config.refs, &copy) != 0) {
+		if (errno != ECANCELED)
+			fail(worker, errno, "copying by reference");
+		object_discard(worker);
+		return -1;
+	}
+	count_add(&restore->counts.bytes, size);
+	count_add(&restore->counts.referenced, copy.done);
+	if (object->end < copy.done && !object->sparse)
+		object->end = copy.done;
+	return copy.done < size ? copy_rest(worker, in, copy.done, size) : 0;
+}
+
+void file_reference(struct worker *worker, const struct record *record)
+{
+	struct object *object = &worker->object;
+	struct stat st;
+
+	if (object->type != RECORD_FILE)
+		return;
+	object->source = (int)record->first;
+	if (object->skip)
+		return;
+	if (restore_stopped(worker->restore)) {
+		object_discard(worker);
+	} else if (fstat(object->source, &st) != 0) {
+		fail(worker, errno, "fstat of its source");
+		object_discard(worker);
+	} else {
+		(void)file_copy_from(worker, object->source, &st, record->second);
+	}
+}
+
+/* What was copied by reference was not watched while it was read. */
+static uint64_t file_check_source(struct worker *worker, uint64_t size)
+{
+	struct object *object = &worker->object;
+	const struct meta *meta = &object->apply.meta;
+	struct restore *restore = worker->restore;
+	struct stat st;
+	char *path;
+
+	if (object->source < 0 || fstat(object->source, &st) != 0)
+		return size;
+	if ((uint64_t)st.st_size == meta->size &&
+	    st.st_mtim.tv_sec == meta->mtime.tv_sec &&
+	    st.st_mtim.tv_nsec == meta->mtime.tv_nsec)
+		return size;
+	path = gate_path(restore->config.gate, worker->dir, object->name);
+	diag_fail(STATUS_CHANGED, path ? path : object->name, 0,
+		  "its source changed while it was copied");
+	free(path);
+	object->end = UINT64_MAX;	/* who knows what was cloned: cut it */
+	return (uint64_t)st.st_size < size ? (uint64_t)st.st_size : size;
+}
+
+static void file_close_source(struct worker *worker)
+{
+	struct object *object = &worker->object;
+
+	if (object->source < 0)
+		return;
+	close(object->source);
+	object->source = -1;
+	references_leave(worker->restore->config.refs);
+}
+
+void file_finish(struct worker *worker, uint64_t size)
+{
+	struct object *object = &worker->object;
+	int fd = object->apply.at.fd;
+
+	if (object->end != size && ftruncate(fd, (off_t)size) != 0) {
+		fail(worker, errno, "ftruncate");
+		object_discard(worker);
+		return;
+	}
+	apply_until(&object->apply, APPLY_TIMES);
+	object->apply.at.fd = -1;
+	if (close(fd) != 0) {
+		fail(worker, errno, "close");
+		object_discard(worker);
+		return;
+	}
+	object_finish(worker);
+}
+
+void file_end(struct worker *worker, const struct record *record)
+{
+	struct object *object = &worker->object;
+	uint64_t size = record->first;
+
+	if (!object->skip && object->source >= 0)
+		size = file_check_source(worker, size);
+	file_close_source(worker);
+	if (object->skip)
+		return;
+	/* The reason was told where it was read. */
+	if (record->second != 0 || restore_stopped(worker->restore))
+		object_discard(worker);
+	else
+		file_finish(worker, size);
+}
+

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static const int watched[] = { SIGHUP, SIGINT, SIGTERM, SIGPIPE };
+
+enum { WATCHED = sizeof(watched) / sizeof(*watched) };
+
+/* A handler has no other way to its data. */
+static int wake[2] = { -1, -1 };
+static bool handled[WATCHED];
+
+static void post(unsigned char number)
+{
+	int saved = errno;
+
+	/* A full pipe holds enough reasons to stop. */
+	while (write(wake[1], &number, 1) < 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+static void handle(int number)
+{
+	post((unsigned char)number);
+}
+
+int signals_open(void)
+{
+	struct sigaction action = { .sa_handler = handle,
+				    .sa_flags = SA_RESTART };
+	struct sigaction before;
+
+	if (pipe2(wake, O_CLOEXEC) != 0)
+		return -1;
+	(void)fcntl(wake[1], F_SETFL, O_NONBLOCK);
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < WATCHED; i++)
+		if (sigaction(watched[i], NULL, &before) == 0 &&
+		    before.sa_handler != SIG_IGN)
+			handled[i] = sigaction(watched[i], &action, NULL) == 0;
+	return 0;
+}
+
+void signals_close(void)
+{
+	for (size_t i = 0; i < WATCHED; i++)
+		if (handled[i]) {
+			signal(watched[i], SIG_DFL);
+			handled[i] = false;
+		}
+	for (int i = 0; i < 2; i++) {
+		if (wake[i] >= 0)
+			close(wake[i]);
+		wake[i] = -1;
+	}
+}
+
+void signals_done(void)
+{
+	post(0);
+}
+
+int signals_wait(void)
+{
+	struct pollfd posted = { wake[0], POLLIN, 0 };
+	unsigned char number = 0;
+
+	while (poll(&posted, 1, -1) < 0 && errno == EINTR)
+		;
+	while (read(wake[0], &number, 1) < 0 && errno == EINTR)
+		;
+	return number;
+}
+
+void signals_die(int number)
+{
+	sigset_t set;
+
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+}

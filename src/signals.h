@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * signals: HUP, INT, TERM and PIPE as something that main waits for.
+ *
+ * A handler writes the number into a pipe, whichever thread it was sent to.  Signals
+ * that were ignored when the program started stay ignored (nohup, `&` in scripts).  A
+ * run that ends by one cleans up first and then dies of it, so that the caller sees
+ * what it expects.
+ */
+#ifndef TARPIPE_SIGNALS_H
+#define TARPIPE_SIGNALS_H
+
+/*
+ * Sets the handlers.  A write beyond a file size limit becomes an error (EFBIG)
+ * instead of SIGXFSZ.  Returns 0, or -1 with errno.
+ */
+int signals_open(void);
+
+/* Restores the default actions; does nothing when they were not set. */
+void signals_close(void);
+
+/* Ends signals_wait.  Any thread. */
+void signals_done(void);
+
+/* Waits for a signal, whose number it returns, or for signals_done: 0. */
+int signals_wait(void);
+
+/* Dies of the signal, by its default action.  Returns only if that was no death. */
+void signals_die(int number);
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How the workers share the stream
+ *
+ * A worker that has the turn looks at what the ring offers and takes a batch: a
+ * slice of the stream, of some dozens of entries, cut into runs of entries of one
+ * directory.  While it looks, it does what has to be done in stream order: it gives
+ * every directory and every inode with several names its object, and holds them
+ * for the runs.  Then it passes the turn on and works through its batch.
+ *
+ *   stream   | DIR a  FILE FILE FILE | FILE FILE LEAVE a  DIR b FILE | FILE ...
+ *             \_____ worker 0 _____/   \_________ worker 1 ________/
+ *
+ * What a batch needs from an earlier one (a directory that is not made yet, the
+ * first name of an inode, a directory's last entries before its attributes), its
+ * worker waits for.  Batches are taken in stream order and wait for earlier ones
+ * only, so the earliest never waits and all come to an end.
+ *
+ * A batch that ends inside an object (a large file) keeps the turn: the pieces that
+ * follow belong to the same worker.  Nothing behind them could be taken anyway.
+ *
+ * After a stop every batch that was taken is still gone through, so that what others
+ * wait for happens; but nothing is made any more.
+ */
+#include "unpack.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "pool.h"
+#include "thread.h"
+
+enum {
+	BATCH_ENTRIES = 256,
+	BATCH_ENOUGH = 64,		/* entries, where a directory ends */
+	BATCH_RUNS = 64,
+	BATCH_BYTES = 256 << 10,
+	BATCH_REFERENCED = 1 << 20,	/* bytes of a file by reference weigh, too */
+	DIRS_MAX = 1 << 24,		/* ids of directories: the depth of a tree */
+};
+
+struct run {
+	struct dir *dir;
+	size_t start, end;
+};
+
+struct batch {
+	const unsigned char *bytes;
+	size_t size;
+	unsigned span;
+	struct run runs[BATCH_RUNS];
+	unsigned nruns;
+	union {
+		struct dir *child;
+		struct inode *inode;
+	} made[BATCH_ENTRIES];		/* in the order of the records they belong to */
+	unsigned nmade;
+	unsigned entries;
+	bool at_leave;			/* a directory ended with the last record */
+	uint64_t referenced;
+};
+
+struct unpack {
+	struct unpack_config config;
+	struct pool *pool;
+	struct turn *turn;
+
+	/* Where the stream stands; who has the turn may touch it. */
+	struct dir **dirs;		/* by id */
+	uint32_t ndirs;
+	struct dir *current;		/* of the object or run at hand */
+	struct dir *ending;		/* its LEAVE has come, its END has not */
+	uint32_t ending_id;
+	bool started, in_object, finished;
+	bool failed;			/* it was malformed */
+};
+
+unsigned unpack_spans(unsigned workers)
+{
+	return 8 * workers + 8;	/* the oldest may be in work for long */
+}
+
+/* ---- the taker: checks and keeps books ---- */
+
+static int malformed(void)
+{
+	errno = EBADMSG;
+	return -1;
+}
+
+static struct dir *dir_of(struct unpack *unpack, uint32_t id)
+{
+	return id < unpack->ndirs ? unpack->dirs[id] : NULL;
+}
+
+static int dirs_reach(struct unpack *unpack, uint32_t id)
+{
+	uint32_t size = unpack->ndirs ? unpack->ndirs : 64;
+	struct dir **dirs;
+
+	if (id < unpack->ndirs)
+		return 0;
+	if (id >= 2 * size || id >= DIRS_MAX)
+		return malformed();
+	while (size <= id)
+		size *= 2;
+	dirs = realloc(unpack->dirs, size * sizeof(*dirs));
+	if (!dirs)
+		return -1;
+	memset(dirs + unpack->ndirs, 0, (size - unpack->ndirs) * sizeof(*dirs));
+	unpack->dirs = dirs;
+	unpack->ndirs = size;
+	return 0;
+}
+
+static void dir_end(struct unpack *unpack, uint32_t id)
+{
+	gate_end(unpack->config.gate, unpack->dirs[id]);
+	unpack->dirs[id] = NULL;
+	unpack->ending = NULL;
+}
+
+/* Continues the run of `dir`, or begins one. */
+static void run_extend(struct unpack *unpack, struct batch *batch,
+		       struct dir *dir, size_t at, size_t size)
+{
+	struct run *run = batch->nruns > 0 ? &batch->runs[batch->nruns - 1] :
+					     NULL;
+
+	if (!run || run->dir != dir || run->end != at) {
+		run = &batch->runs[batch->nruns++];
+		run->dir = dir;
+		run->start = at;
+		gate_hold(unpack->config.gate, dir);
+	}
+	run->end = at + size;
+	unpack->current = dir;
+}
+
+static int take_dir(struct unpack *unpack, struct batch *batch,
+		    const struct record *record, struct dir *parent)
+{
+	struct dir *child;
+
+	if (dirs_reach(unpack, record->id) != 0)
+		return -1;
+	if (record->id == 0 || unpack->dirs[record->id])
+		return malformed();
+	child = gate_add(unpack->config.gate, parent, record->name,
+			 record->name_len);
+	if (!child)
+		return -1;
+	unpack->dirs[record->id] = child;
+	batch->made[batch->nmade++].child = child;
+	return 0;
+}
+
+static int take_inode(struct unpack *unpack, struct batch *batch,
+		      const struct record *record)
+{
+	struct inodes *inodes = unpack->config.inodes;
+	struct inode *inode;
+
+	if (record->type == RECORD_LINK)
+		inode = inodes_find(inodes, record->id,
+				    record->flags & RECORD_LAST);
+	else
+		inode = inodes_open(inodes, record->id);
+	if (!inode)
+		return -1;
+	batch->made[batch->nmade++].inode = inode;
+	return 0;
+}
+
+static int take_entry(struct unpack *unpack, struct batch *batch,
+		      const struct record *record, size_t at)
+{
+	struct dir *dir = dir_of(unpack, record->dir);
+	int got = 0;
+
+	if (!dir || unpack->in_object)
+		return malformed();
+	batch->entries++;
+	if (record->type == RECORD_DIR)
+		got = take_dir(unpack, batch, record, dir);
+	else if (record->type == RECORD_LINK ||
+		 (record->type != RECORD_LEAVE && record->id != 0))
+		got = take_inode(unpack, batch, record);
+	if (got != 0)
+		return -1;
+	run_extend(unpack, batch, dir, at, record->size);
+	unpack->in_object = record->type == RECORD_FILE ||
+			    (record->type != RECORD_DIR &&
+			     record->type != RECORD_LINK &&
+			     (record->flags & RECORD_MORE));
+	if (record->type != RECORD_LEAVE)
+		return 0;
+	if (unpack->in_object) {
+		unpack->ending = dir;
+		unpack->ending_id = record->dir;
+	} else {
+		dir_end(unpack, record->dir);
+	}
+	return 0;
+}
+
+/* A part of an object: it follows its head. */
+static int take_part(struct unpack *unpack, struct batch *batch,
+		     const struct record *record, size_t at)
+{
+	if (!unpack->in_object)
+		return malformed();
+	run_extend(unpack, batch, unpack->current, at, record->size);
+	if (record->type == RECORD_REF)
+		batch->referenced += record->second;
+	if (record->type == RECORD_END) {
+		unpack->in_object = false;
+		if (unpack->ending)
+			dir_end(unpack, unpack->ending_id);
+	}
+	return 0;
+}
+
+static int take_start(struct unpack *unpack, const struct record *record)
+{
+	if (record->first != RECORD_MAGIC || record->second != RECORD_VERSION)
+		return malformed();
+	unpack->started = true;
+	return 0;
+}
+
+static int take_record(struct unpack *unpack, struct batch *batch,
+		       const struct record *record, size_t at)
+{
+	struct owners *owners = unpack->config.owners;
+
+	if (unpack->started == (record->type == RECORD_START) ||
+	    unpack->finished)
+		return malformed();
+	switch (record->type) {
+	case RECORD_START:
+		return take_start(unpack, record);
+	case RECORD_USER:
+	case RECORD_GROUP:
+		owners_learn(owners,
+			     record->type == RECORD_USER ? OWNER_USER :
+							   OWNER_GROUP,
+			     (uint32_t)record->first, record->name);
+		return 0;
+	case RECORD_FINISH:
+		unpack->finished = true;
+		return 0;
+	case RECORD_PIECE:
+	case RECORD_REF:
+	case RECORD_XATTR:
+	case RECORD_END:
+		return take_part(unpack, batch, record, at);
+	default:
+		return take_entry(unpack, batch, record, at);
+	}
+}
+
+/* The batch is large enough, here between two records. */
+static bool batch_full(const struct unpack *unpack, const struct batch *batch,
+		       size_t at)
+{
+	if (batch->nruns == BATCH_RUNS)
+		return true;
+	if (at >= BATCH_BYTES)
+		return true;
+	if (unpack->in_object)
+		return false;
+	/* Two workers in one directory would wait for its lock. */
+	if (batch->entries >= BATCH_ENOUGH && batch->at_leave)
+		return true;
+	return batch->entries >= BATCH_ENTRIES ||
+	       batch->referenced >= BATCH_REFERENCED;
+}
+
+/* Returns 1, 0 at the end, or -1.  With the turn. */
+static int batch_take(struct unpack *unpack, struct batch *batch)
+{
+	struct record record;
+	const void *bytes;
+	size_t size, at = 0;
+	int got = ring_peek(unpack->config.ring, &bytes, &size);
+
+	if (got <= 0)
+		return got;
+	batch->bytes = bytes;
+	batch->nruns = batch->nmade = batch->entries = 0;
+	batch->referenced = 0;
+	batch->at_leave = false;
+	while (at < size && !batch_full(unpack, batch, at)) {
+		if (record_decode(&record, batch->bytes + at, size - at) != 0 ||
+		    take_record(unpack, batch, &record, at) != 0) {
+			unpack->failed = true;
+			diag_fail(STATUS_STOPPED, NULL, errno,
+				  "reading the stream of records");
+			restore_stop(unpack->config.restore, errno);
+			break;
+		}
+		at += record.size;
+		batch->at_leave = record.type == RECORD_LEAVE;
+	}
+	batch->size = at;
+	if (at == 0)
+		return -1;
+	batch->span = ring_take(unpack->config.ring, at);
+	return 1;
+}
+
+/* ---- the worker ---- */
+
+static void batch_process(struct worker *worker, const struct batch *batch)
+{
+	struct record record;
+	unsigned made = 0;
+
+	for (unsigned i = 0; i < batch->nruns; i++) {
+		const struct run *run = &batch->runs[i];
+
+		worker_enter(worker, run->dir);
+		for (size_t at = run->start; at < run->end; at += record.size) {
+			struct dir *child = NULL;
+			struct inode *inode = NULL;
+
+			/* It was checked when it was taken. */
+			if (record_decode(&record, batch->bytes + at,
+					  run->end - at) != 0)
+				abort();
+			if (record.type == RECORD_DIR)
+				child = batch->made[made++].child;
+			else if (record.type != RECORD_LEAVE && record.id != 0)
+				inode = batch->made[made++].inode;
+			worker_record(worker, &record, child, inode);
+		}
+		worker_leave(worker);
+	}
+}
+
+static void unpack_main(void *arg, unsigned index)
+{
+	struct unpack *unpack = arg;
+	struct worker *worker = worker_new(unpack->config.restore, index);
+	struct batch *batch = malloc(sizeof(*batch));
+	bool have_turn = false;
+	int got;
+
+	thread_own_umask();
+	if (!worker || !batch) {
+		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "starting a worker");
+		restore_stop(unpack->config.restore, ENOMEM);
+		goto out;
+	}
+	for (;;) {
+		if (!have_turn)
+			turn_take(unpack->turn);
+		got = batch_take(unpack, batch);
+		have_turn = got > 0 && unpack->in_object;
+		if (!have_turn)
+			turn_give(unpack->turn);
+		if (got <= 0)
+			break;
+		batch_process(worker, batch);
+		ring_release(unpack->config.ring, batch->span);
+	}
+out:
+	free(batch);
+	worker_free(worker);
+}
+
+static void unpack_done(void *arg)
+{
+	struct unpack *unpack = arg;
+
+	if (unpack->config.done)
+		unpack->config.done(unpack->config.done_arg);
+}
+
+struct unpack *unpack_start(const struct unpack_config *config)
+{
+	struct unpack *unpack = calloc(1, sizeof(*unpack));
+
+	if (!unpack)
+		return NULL;
+	unpack->config = *config;
+	unpack->turn = turn_new();
+	if (!unpack->turn || dirs_reach(unpack, 0) != 0)
+		goto fail;
+	unpack->dirs[0] = gate_root(config->gate);
+	unpack->pool = pool_start(config->workers, unpack_main, unpack,
+				  unpack_done);
+	if (unpack->pool)
+		return unpack;
+fail:
+	turn_free(unpack->turn);
+	free(unpack->dirs);
+	free(unpack);
+	return NULL;
+}
+
+int unpack_join(struct unpack *unpack)
+{
+	bool whole;
+
+	pool_join(unpack->pool);
+	whole = unpack->finished && !unpack->failed;
+	turn_free(unpack->turn);
+	free(unpack->dirs);
+	free(unpack);
+	return whole ? 0 : -1;
+}
