@@ -284,10 +284,7 @@ static size_t ring_resume(const struct ring *ring)
 /* More room helps a consumer that is far away, not one that is just behind. */
 static void ring_widen(struct ring *ring)
 {
-	if (ring->goal >= ring->size)
-		return;
-	ring->goal = ring->window > ring->size / 2 ? ring->size :
-						     2 * ring->window;
+	ring->goal = ring->goal > ring->size / 2 ? ring->size : 2 * ring->goal;
 }
 
 static void deadline_in(struct timespec *when, uint64_t ns)
@@ -311,7 +308,7 @@ static void ring_wait_room(struct ring *ring)
 	ring->resume = ring_resume(ring);
 	/* A consumer that waits for the mark will not make room before it. */
 	if (ring->filling)
-		ring_widen(ring);
+		ring->goal = ring->size;
 	deadline_in(&patience, PATIENCE_NS);
 	while (!ring->reason && ring->fill > ring->resume) {
 		if (ring->wrap == NONE && ring->window < ring->goal)

@@ -229,6 +229,24 @@ static void a_producer_without_room_reaches_the_mark(void **state)
 	ring_free(ring);
 }
 
+/* The consumer goes on below the mark when the producer waits for it elsewhere. */
+static void urging_lets_in_below_the_mark(void **state)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 100, 100);
+	struct watcher watcher;
+
+	(void)state;
+	watcher_start(&watcher, ring);
+	put(ring, 8, 1);
+	ring_flush(ring);
+	usleep(10000);
+	assert_int_equal(watcher_state(&watcher), 99);
+	ring_urge(ring);
+	watcher_join(&watcher);
+	assert_int_equal(watcher.got, 8);
+	ring_free(ring);
+}
+
 static void the_mark_is_armed_again_when_empty(void **state)
 {
 	struct ring *ring = ring_make(RING_SIZE_MIN, 50, 100);
@@ -337,6 +355,51 @@ static void a_full_ring_waits_for_the_low_mark(void **state)
 	ring_release(ring, ring_take(ring, 8192));	/* 25% */
 	thread_join(&filler.thread);
 	assert_int_equal(count_get(&filler.done), 9);
+	ring_free(ring);
+}
+
+/* Takes `size` of what can be had now and holds it. */
+static unsigned hold(struct ring *ring, size_t size)
+{
+	const void *bytes;
+	size_t got;
+
+	assert_int_equal(ring_peek(ring, &bytes, &got), 1);
+	assert_true(got >= size);
+	return ring_take(ring, size);
+}
+
+/*
+ * A window that has wrapped can't grow.  A mark above it has to count as reached
+ * when the producer waits, or both wait for ever.
+ */
+static void a_wrapped_window_below_the_mark_is_no_trap(void **state)
+{
+	struct ring *ring = ring_make((size_t)64 << 20, 75, 100);
+	struct filler filler = { .ring = ring, .blocks = 1000 };
+	struct watcher watcher;
+	unsigned first, second;
+
+	(void)state;
+	for (int i = 0; i < 192; i++)			/* 1.5 of 2 MiB */
+		put(ring, 8192, i);
+	ring_urge(ring);
+	first = hold(ring, 192 * 8192);
+	for (int i = 0; i < 48; i++)			/* 1.875 MiB */
+		put(ring, 8192, i);
+	ring_flush(ring);
+	second = hold(ring, 48 * 8192);
+	ring_release(ring, first);
+	watcher_start(&watcher, ring);			/* empty: armed again */
+	usleep(10000);
+	assert_int_equal(thread_start(&filler.thread, "filler", filler_run,
+				      &filler), 0);
+	usleep(10000);
+	ring_release(ring, second);
+	watcher_join(&watcher);
+	assert_int_equal(watcher.last, 1);
+	ring_abort(ring, EPIPE);
+	thread_join(&filler.thread);
 	ring_free(ring);
 }
 
@@ -495,8 +558,14 @@ static void stress_produce(void *arg)
 			ring_abort(stress->ring, EIO);
 			return;
 		}
-		if (rand_r(&seed) % 32 == 0)
+		switch (rand_r(&seed) % 64) {
+		case 0:
 			ring_flush(stress->ring);
+			break;
+		case 1:
+			ring_urge(stress->ring);
+			break;
+		}
 	}
 	ring_close(stress->ring);
 }
@@ -616,10 +685,12 @@ int main(void)
 		cmocka_unit_test(nothing_before_the_start_mark),
 		cmocka_unit_test(close_lets_in_below_the_mark),
 		cmocka_unit_test(a_producer_without_room_reaches_the_mark),
+		cmocka_unit_test(urging_lets_in_below_the_mark),
 		cmocka_unit_test(the_mark_is_armed_again_when_empty),
 		cmocka_unit_test(the_mark_is_not_armed_while_there_is_something),
 		cmocka_unit_test(each_batch_is_collected_anew),
 		cmocka_unit_test(a_full_ring_waits_for_the_low_mark),
+		cmocka_unit_test(a_wrapped_window_below_the_mark_is_no_trap),
 		cmocka_unit_test(the_first_abort_wins_and_stops_both),
 		cmocka_unit_test(abort_wakes_a_waiting_consumer),
 		cmocka_unit_test(abort_wakes_a_waiting_producer),
