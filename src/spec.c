@@ -340,6 +340,27 @@ static const struct source *find_entered(const struct plan *plan,
 	return NULL;
 }
 
+/* The mount that a directory is seen through; 0 where the kernel can't tell. */
+static uint64_t mount_id(int fd, const char *path)
+{
+	struct statx stx;
+
+	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) != 0 ||
+	    !(stx.stx_mask & STATX_MNT_ID))
+		return 0;
+	return stx.stx_mnt_id;
+}
+
+/*
+ * A walk of `src` comes down to where the climb started.  Not when it sees the
+ * directory through another mount than the climb, which has left a mount: the
+ * mount point between is then not in its view (a bind mount of `/`).
+ */
+static bool leads_down(const struct source *src, uint64_t start, uint64_t mount)
+{
+	return mount == start || mount_id(AT_FDCWD, src->path) == mount;
+}
+
 /*
  * Climbs from DST, or where it will be, to the root, and compares every
  * directory on the way: names say nothing about symlinks and bind mounts.  What
@@ -350,12 +371,14 @@ static int check_outside(const struct spec *spec, const struct plan *plan)
 	const struct source *src = NULL;
 	struct stat st, below = { 0 };
 	int fd = open(dst_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t start = fd >= 0 ? mount_id(fd, "") : 0;
 	bool itself = !spec->dst_new;
 
 	while (fd >= 0 && fstat(fd, &st) == 0 && !same_file(&st, &below)) {
 		src = find_entered(plan, &st);
-		if (src)
+		if (src && leads_down(src, start, mount_id(fd, "")))
 			break;
+		src = NULL;
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		close(fd);
 		fd = up;
