@@ -132,10 +132,9 @@ static mode_t allowed_setid(struct apply *apply)
 
 	if (!keeps(apply, PRESERVE_MODE))
 		return want;
-	if ((want & S_ISUID) && apply->now_uid != apply->meta.uid)
-		want &= ~(mode_t)S_ISUID;
-	if ((want & S_ISGID) && apply->now_gid != (int64_t)apply->meta.gid)
-		want &= ~(mode_t)S_ISGID;
+	if (apply->now_uid != apply->meta.uid ||
+	    apply->now_gid != (int64_t)apply->meta.gid)
+		want &= ~(mode_t)(S_ISUID | S_ISGID);
 	if (want != apply->want)
 		tell(apply, DIAG_SETID, 0, NULL, "");
 	return want;

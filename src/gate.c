@@ -27,6 +27,7 @@
 #include "thread.h"
 
 enum state { DIR_NEW, DIR_READY, DIR_LEFT_OUT };
+enum sweep { SWEEP_DONE, SWEEP_DUE, SWEEP_RUNNING };
 
 struct dir {
 	struct dir *parent;		/* NULL: the destination directory */
@@ -38,7 +39,7 @@ struct dir {
 	enum state state;
 	bool queued;			/* it is in the list of the unused */
 	bool streaming;			/* the stream is in it (one of the holds) */
-	bool swept;			/* no old temporary names are left in it */
+	enum sweep sweep;		/* of old temporary names */
 	bool inherits;
 	bool has_final;
 	int64_t group;			/* of new files; -1: not known */
@@ -179,8 +180,30 @@ static int take_existing(struct dir *dir, int fd, bool widen)
 	if (fstat(fd, &st) != 0)
 		return -1;
 	facts_from(dir, &st, true);
+	dir->sweep = SWEEP_DUE;
 	dir->inherits = has_default_acl(fd);
 	return widen ? open_up(dir, fd) : 0;
+}
+
+static int remove_acls(int fd)
+{
+	const struct xattr_source at = { .fd = fd };
+
+	if (xattr_remove(&at, "system.posix_acl_default") != 0)
+		return -1;
+	return xattr_remove(&at, "system.posix_acl_access");
+}
+
+static int take_root(struct dir *root, const struct gate_config *config)
+{
+	struct stat st;
+
+	if (!config->fresh)
+		return take_existing(root, config->root, config->widen);
+	if (fstat(config->root, &st) != 0 || remove_acls(config->root) != 0)
+		return -1;
+	facts_from(root, &st, false);
+	return 0;
 }
 
 struct gate *gate_new(const struct gate_config *config)
@@ -192,7 +215,7 @@ struct gate *gate_new(const struct gate_config *config)
 	gate->config = *config;
 	lock_init(&gate->lock);
 	gate->root = dir_new(gate, NULL, "", 0);
-	if (!gate->root || take_existing(gate->root, config->root, config->widen) != 0) {
+	if (!gate->root || take_root(gate->root, config) != 0) {
 		gate_free(gate);
 		return NULL;
 	}
@@ -308,15 +331,6 @@ static void tell(struct gate *gate, const struct dir *dir, int err,
 	errno = err;
 }
 
-static int remove_acls(int fd)
-{
-	const struct xattr_source at = { .fd = fd };
-
-	if (xattr_remove(&at, "system.posix_acl_default") != 0)
-		return -1;
-	return xattr_remove(&at, "system.posix_acl_access");
-}
-
 /* mkdirat gave a new directory; nobody else knows it, but names can be swapped. */
 static int open_new(struct gate *gate, struct dir *dir, int parent)
 {
@@ -354,6 +368,7 @@ static int open_closed(struct dir *dir, int parent)
 		if (fd >= 0) {
 			facts_from(dir, &st, true);
 			dir->facts.opened = true;
+			dir->sweep = SWEEP_DUE;
 			dir->inherits = has_default_acl(fd);
 		}
 	} else {
@@ -637,11 +652,22 @@ void gate_learn_group(struct gate *gate, struct dir *dir, gid_t group)
 	lock_give(&gate->lock);
 }
 
-bool gate_sweep(struct gate *gate, struct dir *dir)
+bool gate_sweep_begin(struct gate *gate, struct dir *dir)
 {
 	lock_take(&gate->lock);
-	bool first = !dir->swept;
-	dir->swept = true;
+	bool first = dir->sweep == SWEEP_DUE;
+	if (first)
+		dir->sweep = SWEEP_RUNNING;
+	while (!first && dir->sweep == SWEEP_RUNNING)
+		lock_wait(&gate->lock);
 	lock_give(&gate->lock);
 	return first;
+}
+
+void gate_sweep_end(struct gate *gate, struct dir *dir)
+{
+	lock_take(&gate->lock);
+	dir->sweep = SWEEP_DONE;
+	lock_notify(&gate->lock);
+	lock_give(&gate->lock);
 }

@@ -32,6 +32,7 @@ struct gate_config {
 	int root;		/* the destination directory, open; borrowed */
 	const char *shown;	/* how messages name it; borrowed */
 	unsigned fds;		/* directories held open at one time */
+	bool fresh;		/* the root was made by this run, for SRC's metadata */
 	bool widen;		/* the root's mode may be widened: it is put back */
 	bool keep;		/* existing names stay as they are */
 	bool keep_dirlink;	/* follow symlinks to directories */
@@ -135,8 +136,12 @@ void gate_learn_group(struct gate *gate, struct dir *dir, gid_t group);
 void gate_pin(struct gate *gate, struct dir *dir);
 void gate_unpin(struct gate *gate, struct dir *dir);
 
-/* True once for a directory: old temporary names are to be looked for in it. */
-bool gate_sweep(struct gate *gate, struct dir *dir);
+/*
+ * True once for a directory that was there before: the caller removes what killed
+ * runs left in it, then calls gate_sweep_end; others wait for that.
+ */
+bool gate_sweep_begin(struct gate *gate, struct dir *dir);
+void gate_sweep_end(struct gate *gate, struct dir *dir);
 
 /* The path of a name in it (NULL: its own) for messages; free() it. */
 char *gate_path(const struct gate *gate, const struct dir *dir,

@@ -154,8 +154,29 @@ static void make_twin(struct worker *worker, struct record *record,
 		twin_special(worker, record, from, inode);
 }
 
-/* Takes over the hold of the inode. */
-static void link_make(struct worker *worker, struct record *record,
+/*
+ * One twin at a time: whoever comes second links to the first one's.  Returns false
+ * when there is one already, and *from is no more the newest name.
+ */
+static bool make_only_twin(struct worker *worker, struct record *record,
+			   const struct link_source *from, struct inode *inode,
+			   int err)
+{
+	struct restore *restore = worker->restore;
+	struct inode_place newest;
+	bool mine;
+
+	lock_take(&restore->twins);
+	mine = !inode_wait(restore->config.inodes, inode, &newest) ||
+	       err != EMLINK || newest.ino == from->place.ino;
+	if (mine)
+		make_twin(worker, record, from, inode, err);
+	lock_give(&restore->twins);
+	return mine;
+}
+
+/* Takes over the hold of the inode, unless it returns false: then try again. */
+static bool link_make(struct worker *worker, struct record *record,
 		      const struct link_source *from, struct inode *inode)
 {
 	record->data = from;
@@ -163,13 +184,13 @@ static void link_make(struct worker *worker, struct record *record,
 	    (errno == EEXIST && link_there(worker, from))) {
 		object_finish(worker);
 	} else if (links_refused(errno)) {
-		make_twin(worker, record, from, inode, errno);
-		return;
+		return make_only_twin(worker, record, from, inode, errno);
 	} else if (object_make(worker, make_link, record, "linkat",
 			       DIAG_NO_LINK) == 0) {
 		object_finish(worker);
 	}
 	inode_drop(worker->restore->config.inodes, inode);
+	return true;
 }
 
 /* Waits for the first name and opens its directory.  False after a message. */
@@ -197,19 +218,23 @@ void link_record(struct worker *worker, const struct record *record,
 		 struct inode *inode)
 {
 	struct restore_config *config = &worker->restore->config;
-	struct record copy = *record;
 	struct link_source from;
+	bool made = false;
 
-	/* The object is a name only: what becomes of it says nothing of the inode. */
-	object_begin(worker, record, NULL);
-	if (worker->object.skip || !link_find(worker, inode, &from)) {
-		object_give_up(worker);
-		inode_drop(config->inodes, inode);
-		return;
+	while (!made) {
+		struct record copy = *record;
+
+		/* A name only: what becomes of it says nothing of the inode. */
+		object_begin(worker, record, NULL);
+		if (worker->object.skip || !link_find(worker, inode, &from)) {
+			object_give_up(worker);
+			inode_drop(config->inodes, inode);
+			return;
+		}
+		/* The inode's pin on the directory may go with its last hold. */
+		gate_pin(config->gate, from.place.dir);
+		made = link_make(worker, &copy, &from, inode);
+		gate_exit(config->gate, from.place.dir);
+		gate_unpin(config->gate, from.place.dir);
 	}
-	/* The inode's pin on the directory may go with its last hold. */
-	gate_pin(config->gate, from.place.dir);
-	link_make(worker, &copy, &from, inode);
-	gate_exit(config->gate, from.place.dir);
-	gate_unpin(config->gate, from.place.dir);
 }

@@ -111,7 +111,7 @@ static struct walk_config walk_settings(const struct job *job)
 
 /* ---- making the parts ---- */
 
-static int make_ends(struct job *job)
+static int make_ring(struct job *job)
 {
 	struct ring_config ring = {
 		.size = job->opts->memory,
@@ -119,24 +119,33 @@ static int make_ends(struct job *job)
 		.low = job->opts->low,
 		.spans = unpack_spans(job->budget.workers),
 	};
+
+	job->ring = ring_new(&ring);
+	if (!job->ring)
+		diag_fail(STATUS_STOPPED, NULL, errno,
+			  "mapping a ring of %llu bytes",
+			  (unsigned long long)job->opts->memory);
+	return job->ring ? 0 : -1;
+}
+
+static int make_ends(struct job *job)
+{
 	struct gate_config gate = {
 		.root = job->dst,
 		.shown = job->spec.dst_shown,
 		.fds = job->budget.gate,
+		.fresh = job->spec.dst_new && job->spec.dst_is_copy &&
+			 !job->spec.dst_keeps,
 		.widen = job->spec.dst_is_copy,
 		.keep = job->opts->keep,
 		.keep_dirlink = job->opts->keep_dirlink,
 	};
 
-	job->ring = ring_new(&ring);
 	job->refs = references_new(job->opts->reflink, job->budget.references);
 	job->owners = owners_new();
 	job->gate = gate_new(&gate);
 	job->inodes = job->gate ? inodes_new(job->gate) : NULL;
-	return job->ring && job->refs && job->owners &&
-			       job->inodes ?
-		       0 :
-		       -1;
+	return job->refs && job->owners && job->inodes ? 0 : -1;
 }
 
 static int make_halves(struct job *job)
@@ -244,6 +253,8 @@ static int job_copy(struct job *job)
 {
 	int number;
 
+	if (make_ring(job) != 0)
+		return 0;
 	job->dst = spec_open_dst(&job->spec);
 	if (job->dst < 0)
 		return 0;
@@ -253,8 +264,8 @@ static int job_copy(struct job *job)
 	(void)privileges_get();			/* before there are threads ... */
 	(void)xattr_classify("user.none");	/* ... that ask at the same time */
 	if (fstat(job->dst, &job->dst_st) != 0 || signals_open() != 0 ||
-	    make_ends(job) != 0 ||
-	    make_halves(job) != 0 || start_threads(job) != 0) {
+	    make_ends(job) != 0 || make_halves(job) != 0 ||
+	    start_threads(job) != 0) {
 		diag_fail(STATUS_STOPPED, job->spec.dst_shown, errno,
 			  "setting up the run");
 		return 0;

@@ -7,26 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "thread.h"
 
-enum { TEMP_MAX = 64 + 16 };
+enum {
+	WORKERS_MAX = 64,
+	TEMP_MAX = 4 * WORKERS_MAX,	/* names tried */
+	TEMP_OLD = 60,			/* seconds */
+};
 
 /* ---- telling ---- */
 
-/* A failure of a name in the run's directory; a full file system ends the run. */
+bool is_the_end(const struct worker *worker, int err)
+{
+	struct gate *gate = worker->restore->config.gate;
+
+	/* A file system below DST may be read-only, DST's own must not become so. */
+	return err == ENOSPC ||
+	       (err == EROFS && gate_facts(worker->dir)->dev ==
+					gate_facts(gate_root(gate))->dev);
+}
+
 void fail_name(struct worker *worker, const char *name, int err,
 	       const char *what)
 {
 	struct restore *restore = worker->restore;
 	char *path = gate_path(restore->config.gate, worker->dir, name);
 
-	diag_fail(err == ENOSPC ? STATUS_STOPPED : STATUS_PARTIAL,
-		  path ? path : name, err, "%s", what);
+	bool stop = is_the_end(worker, err);
+
+	diag_fail(stop ? STATUS_STOPPED : STATUS_PARTIAL, path ? path : name,
+		  err, "%s", what);
 	free(path);
-	if (err == ENOSPC)
-		restore_stop(restore, ENOSPC);
+	if (stop)
+		restore_stop(restore, err);
 }
 
 void fail(struct worker *worker, int err, const char *what)
@@ -85,65 +101,72 @@ static enum way clear_way(struct worker *worker, struct stat *st)
 	return WAY_BLOCKED;
 }
 
-/*
- * Removes a temporary name that a killed run left.  A living run holds a lock on
- * its own.
- */
-static bool temp_remove_stale(int dirfd, const char *temp)
+/* A name that can't be opened to ask for its lock: is nobody at work on it? */
+static bool temp_is_old(int dirfd, const char *temp)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, temp, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	/* What is no file lives under such a name for a moment only. */
+	return !S_ISREG(st.st_mode) || st.st_ctime < time(NULL) - TEMP_OLD;
+}
+
+/* Removes a temporary name, unless a living run holds a lock on it. */
+static bool temp_remove(int dirfd, const char *temp)
 {
 	int fd = openat(dirfd, temp, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					     O_CLOEXEC);
-	bool stale = true;
+	bool stale;
 
 	if (fd < 0 && errno == ENOENT)
-		return true;
-	if (fd >= 0) {
-		stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
-		if (stale)
-			stale = unlinkat(dirfd, temp, 0) == 0;
+		return false;
+	stale = fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 :
+			  temp_is_old(dirfd, temp);
+	stale = stale && unlinkat(dirfd, temp, 0) == 0;
+	if (fd >= 0)
 		close(fd);
-		return stale;
-	}
-	/* Not to be opened: a symlink or socket, which live for a moment only. */
-	return unlinkat(dirfd, temp, 0) == 0;
+	return stale;
 }
 
-static void temp_name(struct worker *worker, unsigned number)
+static void temp_name(char *temp, unsigned number)
 {
-	snprintf(worker->temp, sizeof(worker->temp), ".tarpipe-tmp-%u", number);
+	snprintf(temp, TEMP_NAME, ".tarpipe-tmp-%u", number);
 }
 
-/* Once a directory, before the first temporary name in it. */
-static void temp_sweep(struct worker *worker)
+void object_sweep(struct worker *worker)
 {
+	struct gate *gate = worker->restore->config.gate;
 	unsigned most = worker->restore->config.workers;
+	char temp[TEMP_NAME];
 
-	if (!gate_sweep(worker->restore->config.gate, worker->dir))
+	if (!gate_sweep_begin(gate, worker->dir))
 		return;
-	for (unsigned i = 0; i < most || i < 8; i++) {
-		temp_name(worker, i);
-		(void)temp_remove_stale(worker->dirfd, worker->temp);
+	if (most < 8)
+		most = 8;
+	/* Where there is one, a run with more workers may have left more. */
+	for (unsigned i = 0; i < most; i++) {
+		temp_name(temp, i);
+		if (temp_remove(worker->dirfd, temp))
+			most = TEMP_MAX;
 	}
+	gate_sweep_end(gate, worker->dir);
 }
 
-/* Makes an object under the worker's temporary name. */
+/*
+ * Makes an object under a temporary name.  A worker's first choice is its own; only
+ * another run can have taken it.
+ */
 static int make_temporary(struct worker *worker, maker *make,
 			  const struct record *record)
 {
-	temp_sweep(worker);
-	for (unsigned i = worker->index; i < TEMP_MAX; i++) {
-		temp_name(worker, i);
+	for (unsigned i = worker->index; i < TEMP_MAX; i += WORKERS_MAX) {
+		temp_name(worker->temp, i);
 		if (make(worker, worker->temp, record) == 0)
 			return 0;
 		if (errno != EEXIST)
 			return -1;
-		if (temp_remove_stale(worker->dirfd, worker->temp) &&
-		    make(worker, worker->temp, record) == 0)
-			return 0;
-		if (errno != EEXIST && errno != EWOULDBLOCK)
-			return -1;
 	}
-	errno = EEXIST;
 	return -1;
 }
 

@@ -17,8 +17,10 @@
 #include "apply.h"
 #include "diag.h"
 #include "restore.h"
+#include "thread.h"
 
 enum {
+	TEMP_NAME = 32,
 	COPY_SIZE = 256 << 10,		/* worker->buffer */
 	XATTR_VALUE_MAX = 64 << 10,	/* worker->value */
 };
@@ -28,6 +30,7 @@ struct restore {
 	struct apply_config apply;
 	struct restore_counts counts;
 	uint64_t stopped;
+	struct lock twins;		/* one at a time (hardlink.c) */
 };
 
 /* The object between its head and its END. */
@@ -55,7 +58,7 @@ struct worker {
 	bool inherits;
 
 	struct object object;
-	char temp[32];
+	char temp[TEMP_NAME];
 	unsigned char *buffer;		/* COPY_SIZE */
 	char *value;			/* XATTR_VALUE_MAX: one in pieces */
 };
@@ -74,11 +77,20 @@ void fail_name(struct worker *worker, const char *name, int err,
 	       const char *what);
 void fail(struct worker *worker, int err, const char *what);
 
-/* The same; what the file system can't do at all is told once for its kind. */
+/* After this error nothing more can be made: the file system is full or read-only. */
+bool is_the_end(const struct worker *worker, int err);
+
+/* The same as fail; what the file system can't do at all is told once for its kind. */
 void fail_kind(struct worker *worker, enum diag_kind kind, int err,
 	       const char *what);
 
 /* ---- the life of an object ---- */
+
+/*
+ * Removes what killed runs left in the run's directory; once, and only if it was
+ * there before.  Comes before any temporary name of this run in it.
+ */
+void object_sweep(struct worker *worker);
 
 /* Begins with its head; object.skip is set where it can't be made. */
 void object_begin(struct worker *worker, const struct record *record,

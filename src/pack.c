@@ -197,7 +197,9 @@ static int pack_special(struct pack *pack)
 		len = readlinkat(item->parent, item->name, target,
 				 sizeof(target));
 		if (len < 0) {
-			pack_tell(pack, errno, "readlinkat");
+			/* EINVAL: it is none any more */
+			pack_tell(pack, errno == EINVAL ? ELOOP : errno,
+				  "readlinkat");
 			links_forget(pack->links, st.st_dev, st.st_ino);
 			return 0;
 		}

@@ -22,6 +22,7 @@ struct restore *restore_new(const struct restore_config *config)
 	if (!restore)
 		return NULL;
 	restore->config = *config;
+	lock_init(&restore->twins);
 	restore->apply = (struct apply_config){
 		.opts = config->opts,
 		.gate = config->gate,
@@ -33,6 +34,8 @@ struct restore *restore_new(const struct restore_config *config)
 
 void restore_free(struct restore *restore)
 {
+	if (restore)
+		lock_destroy(&restore->twins);
 	free(restore);
 }
 
@@ -193,10 +196,12 @@ static void dir_record(struct worker *worker, struct dir *child)
 	struct gate *gate = worker->restore->config.gate;
 	bool cancelled = worker->dirfd < 0 || restore_stopped(worker->restore);
 
-	if (gate_make(gate, child, cancelled) == 0)
+	if (gate_make(gate, child, cancelled) == 0) {
 		count_add(&worker->restore->counts.entries, 1);
-	else if (!cancelled && errno == ENOSPC)
-		restore_stop(worker->restore, ENOSPC);
+	} else if (!cancelled && is_the_end(worker, errno)) {
+		diag_raise(STATUS_STOPPED);
+		restore_stop(worker->restore, errno);
+	}
 }
 
 /* ---- attributes and ends ---- */
@@ -346,6 +351,8 @@ static void worker_open(struct worker *worker)
 	worker->dirfd = gate_enter(gate, worker->dir);
 	worker->group = gate_group(gate, worker->dir);
 	worker->inherits = gate_inherits(worker->dir);
+	if (worker->dirfd >= 0)
+		object_sweep(worker);
 	object_resume(worker);
 }
 

@@ -41,13 +41,15 @@ void stats_print(const struct stats *stats)
 			size_format(stats->done.referenced, referenced,
 				    sizeof(referenced)));
 	fprintf(stderr,
-		"\ntarpipe: ring of %s: %llu times empty (the destination "
-		"waited %.3f s), %llu times full (the source waited %.3f s), "
+		"\ntarpipe: ring of %s: %llu time%s empty (the destination "
+		"waited %.3f s), %llu time%s full (the source waited %.3f s), "
 		"highest fill %s; %s\n",
 		size_format(stats->ring_size, size, sizeof(size)),
 		(unsigned long long)stats->ring.empty,
+		stats->ring.empty == 1 ? "" : "s",
 		seconds(stats->ring.starved_ns),
 		(unsigned long long)stats->ring.full,
+		stats->ring.full == 1 ? "" : "s",
 		seconds(stats->ring.blocked_ns),
 		size_format(stats->ring.highest, high, sizeof(high)),
 		stats_slower(stats));

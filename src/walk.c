@@ -235,8 +235,9 @@ static void frame_read(struct walk *walk, struct frame *frame)
 				  "reading the directory");
 	}
 	frame->end = walk->places_len;
-	qsort_r(walk->places + frame->first, frame->end - frame->first,
-		sizeof(*walk->places), by_inode, walk->names);
+	if (frame->end - frame->first > 1)
+		qsort_r(walk->places + frame->first, frame->end - frame->first,
+			sizeof(*walk->places), by_inode, walk->names);
 }
 
 /* ---- descriptors of the stack ---- */
