@@ -57,6 +57,8 @@ struct gate {
 	unsigned open;
 };
 
+static const int open_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
 /* ---- memory ---- */
 
 static struct dir *dir_new(struct gate *gate, struct dir *parent,
@@ -225,10 +227,64 @@ struct gate *gate_new(const struct gate_config *config)
 	return gate;
 }
 
+static int reopen(const struct dir *dir, int from, const char *name)
+{
+	int fd = openat(from, name, open_flags);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_dev == dir->facts.dev &&
+	    st.st_ino == dir->facts.ino)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/* Down from the nearest open directory above.  Under the lock. */
+static int reopen_from_above(struct dir *dir)
+{
+	struct dir *at = dir;
+	int fd, next;
+
+	dir->down = NULL;
+	for (; at->fd < 0; at = at->parent)
+		at->parent->down = at;
+	fd = at->fd;
+	while (at != dir) {
+		next = reopen(at->down, fd, at->down->name);
+		if (at->fd != fd)
+			close(fd);
+		if (next < 0)
+			return -1;
+		fd = next;
+		at = at->down;
+	}
+	return fd;
+}
+
+/* A run that broke off: modes that were widened for it are put back. */
+static void put_back_modes(struct gate *gate)
+{
+	for (struct dir *dir = gate->all; dir; dir = dir->next) {
+		int fd;
+
+		if (!dir->facts.opened)
+			continue;
+		fd = dir->fd >= 0 ? dir->fd : reopen_from_above(dir);
+		if (fd >= 0)
+			(void)fchmod(fd, dir->facts.mode);
+		if (fd >= 0 && fd != dir->fd)
+			close(fd);
+	}
+}
+
 void gate_free(struct gate *gate)
 {
 	if (!gate)
 		return;
+	put_back_modes(gate);
 	while (gate->all) {
 		struct dir *dir = gate->all;
 
@@ -317,8 +373,6 @@ char *gate_path(const struct gate *gate, const struct dir *dir,
 }
 
 /* ---- making a directory ---- */
-
-static const int open_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 static void tell(struct gate *gate, const struct dir *dir, int err,
 		 const char *what)
@@ -473,43 +527,6 @@ int gate_make(struct gate *gate, struct dir *dir, bool cancelled)
 }
 
 /* ---- descriptors ---- */
-
-static int reopen(const struct dir *dir, int from, const char *name)
-{
-	int fd = openat(from, name, open_flags);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && st.st_dev == dir->facts.dev &&
-	    st.st_ino == dir->facts.ino)
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
-}
-
-/* Down from the nearest open directory above.  Under the lock. */
-static int reopen_from_above(struct dir *dir)
-{
-	struct dir *at = dir;
-	int fd, next;
-
-	dir->down = NULL;
-	for (; at->fd < 0; at = at->parent)
-		at->parent->down = at;
-	fd = at->fd;
-	while (at != dir) {
-		next = reopen(at->down, fd, at->down->name);
-		if (at->fd != fd)
-			close(fd);
-		if (next < 0)
-			return -1;
-		fd = next;
-		at = at->down;
-	}
-	return fd;
-}
 
 int gate_enter(struct gate *gate, struct dir *dir)
 {

@@ -37,6 +37,7 @@ struct budget {
 enum {
 	FDS_OWN = 16,		/* standard streams, roots, signals, libraries */
 	FDS_WORKER = 3,		/* a file, a handle, a spare */
+	PACKER_PATIENCE = 300,	/* ms, for a packer that was told to stop */
 };
 
 static void budget_share(struct budget *budget, unsigned jobs)
@@ -78,11 +79,15 @@ struct job {
 	struct unpack *unpack;
 	struct pack *pack;
 	struct thread packer;
+	bool packer_stuck;	/* in a call that takes its time: left behind */
 	uint64_t started;
 };
 
 static void job_destroy(struct job *job)
 {
+	/* The process is about to end, and the packer still uses all this. */
+	if (job->packer_stuck)
+		return;
 	pack_free(job->pack);
 	restore_free(job->restore);
 	inodes_free(job->inodes);
@@ -241,11 +246,13 @@ static int wait_and_join(struct job *job)
 	    diag_status() < STATUS_STOPPED)
 		diag_fail(STATUS_STOPPED, NULL, 0,
 			  "the copy broke off before its end");
-	/* The packer may wait for room, or a place, that nobody makes now. */
-	if (ring_reason(job->ring) == 0)
-		ring_abort(job->ring, ECANCELED);
+	if (ring_reason(job->ring) == 0) {
+		thread_join(&job->packer);
+		return number;
+	}
+	/* It holds nothing that has to be cleaned up, so it need not hold us. */
 	references_cancel(job->refs);
-	thread_join(&job->packer);
+	job->packer_stuck = !thread_join_within(&job->packer, PACKER_PATIENCE);
 	return number;
 }
 

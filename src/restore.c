@@ -153,6 +153,7 @@ static void dir_finish(struct worker *worker, struct dir *dir)
 	} else if (fchmod(fd, facts->mode) != 0) {
 		fail_name(worker, NULL, errno, "fchmod");
 	}
+	gate_mode_set(gate, dir);
 	gate_exit(gate, dir);
 }
 

@@ -98,6 +98,28 @@ void thread_join(struct thread *thread)
 	thread->running = false;
 }
 
+bool thread_join_within(struct thread *thread, unsigned ms)
+{
+	struct timespec until;
+	int err;
+
+	if (!thread->running)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	err = pthread_timedjoin_np(thread->id, NULL, &until);
+	if (err == ETIMEDOUT)
+		return false;
+	MUST(err);
+	thread->running = false;
+	return true;
+}
+
 void thread_own_umask(void)
 {
 	/* Where a container forbids the first, the second is for everybody. */

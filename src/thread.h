@@ -43,6 +43,9 @@ int thread_start(struct thread *thread, const char *name, void (*run)(void *),
 /* Waits for its end; does nothing on one that was never started. */
 void thread_join(struct thread *thread);
 
+/* The same for at most `ms` milliseconds; false when it is still at work. */
+bool thread_join_within(struct thread *thread, unsigned ms);
+
 /*
  * Gives the calling thread its own umask, 0, and its own working directory
  * (unshare(CLONE_FS)).  Where that is forbidden, the process's umask is set
