@@ -204,6 +204,15 @@ static bool frame_remember_all(struct walk *walk, int fd, size_t len)
 	return true;
 }
 
+/* What a failure on a name that was listed says. */
+static enum status failure_status(int err)
+{
+	bool changed = err == ENOENT || err == ENOTDIR || err == ELOOP ||
+		       err == ESTALE;
+
+	return changed ? STATUS_CHANGED : STATUS_PARTIAL;
+}
+
 /* For qsort_r: directories last, else by inode. */
 static int by_inode(const void *a, const void *b, void *names)
 {
@@ -230,8 +239,9 @@ static void frame_read(struct walk *walk, struct frame *frame)
 				errno = ENOMEM;
 				break;
 			}
+		/* ENOENT: it was removed after it was opened. */
 		if (len < 0)
-			diag_fail(STATUS_PARTIAL, walk_path(walk), errno,
+			diag_fail(failure_status(errno), walk_path(walk), errno,
 				  "reading the directory");
 	}
 	frame->end = walk->places_len;
@@ -332,14 +342,6 @@ static int open_directory(int parent, const char *name, int extra)
 	return fd;
 }
 
-/* What a failed open of a name that was listed says. */
-static enum status open_failure(int err)
-{
-	return err == ENOENT || err == ENOTDIR || err == ELOOP ?
-		       STATUS_CHANGED :
-		       STATUS_PARTIAL;
-}
-
 /*
  * Opens `name`; one that can't be opened is told, but still has a frame, empty,
  * when its metadata can be read.  Returns false when there is nothing to enter.
@@ -360,7 +362,7 @@ static bool frame_open(struct walk *walk, struct frame *frame, int parent,
 		return false;
 	}
 	err = errno;
-	diag_fail(open_failure(err), walk_path(walk), err,
+	diag_fail(failure_status(err), walk_path(walk), err,
 		  "opening the directory");
 	return err == EACCES &&
 	       fstatat(parent, name, &frame->st, AT_SYMLINK_NOFOLLOW) == 0 &&
