@@ -60,7 +60,8 @@ struct worker {
 	struct object object;
 	char temp[TEMP_NAME];
 	unsigned char *buffer;		/* COPY_SIZE */
-	char *value;			/* XATTR_VALUE_MAX: one in pieces */
+	char *value;			/* XATTR_VALUE_MAX: one in parts ... */
+	size_t value_len;		/* ... of which so much is here */
 };
 
 /* Something that makes a name; as the system calls, errno EEXIST when it is taken. */

@@ -67,8 +67,28 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t offset)
 }
 
 /*
+ * Reads a file of `size` bytes and one more, to see that there is none.  One call,
+ * but where it comes back with less, which need not be the end on a network.
+ */
+static ssize_t read_whole(int fd, unsigned char *to, size_t size)
+{
+	size_t have = 0;
+
+	do {
+		ssize_t n = read_at(fd, to + have, size + 1 - have, have);
+
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	} while (have < size);
+	return (ssize_t)have;
+}
+
+/*
  * A file that fits: head, data and, when nothing lies between, end in one
- * reservation, read by one call that asks for one byte more than there should be.
+ * reservation.
  */
 static int pack_small(struct pack *pack, struct file *file)
 {
@@ -85,8 +105,8 @@ static int pack_small(struct pack *pack, struct file *file)
 	if (!at)
 		return -1;
 	if (size > 0)
-		n = read_at(file->fd, at + head_size + RECORD_DATA_AT, size + 1,
-			    0);
+		n = read_whole(file->fd, at + head_size + RECORD_DATA_AT,
+			       size);
 	if (n < 0) {
 		tell_read_error(pack, errno, 0);
 		file->failure = errno;

@@ -214,19 +214,25 @@ static void xattr_record(struct worker *worker, const struct record *record)
 
 	if (object->type == 0 || object->skip)
 		return;
+	/* The parts of a value follow one another; 0 begins a new one. */
+	if (record->first == 0)
+		worker->value_len = 0;
 	if (record->second > XATTR_VALUE_MAX ||
-	    record->first > record->second ||
+	    record->first != worker->value_len ||
 	    record->data_len > record->second - record->first) {
 		fail(worker, EBADMSG, "an attribute's record");
+		worker->value_len = 0;
 		return;
 	}
 	if (record->data_len < record->second) {
 		memcpy(worker->value + record->first, record->data,
 		       record->data_len);
-		if (record->first + record->data_len < record->second)
+		worker->value_len += record->data_len;
+		if (worker->value_len < record->second)
 			return;
 		value = worker->value;
 	}
+	worker->value_len = 0;
 	apply_attribute(&object->apply, record->name, value, record->second);
 }
 

@@ -63,14 +63,21 @@ struct batch {
 	uint64_t referenced;
 };
 
+/* A directory that the stream is in. */
+struct place {
+	struct dir *dir;		/* NULL: the id is free */
+	uint32_t parent;
+	uint32_t below;			/* directories in it that were not left */
+};
+
 struct unpack {
 	struct unpack_config config;
 	struct pool *pool;
 	struct turn *turn;
 
 	/* Where the stream stands; who has the turn may touch it. */
-	struct dir **dirs;		/* by id */
-	uint32_t ndirs;
+	struct place *places;		/* by id */
+	uint32_t nplaces;
 	struct dir *current;		/* of the object or run at hand */
 	struct dir *ending;		/* its LEAVE has come, its END has not */
 	uint32_t ending_id;
@@ -93,33 +100,38 @@ static int malformed(void)
 
 static struct dir *dir_of(struct unpack *unpack, uint32_t id)
 {
-	return id < unpack->ndirs ? unpack->dirs[id] : NULL;
+	return id < unpack->nplaces ? unpack->places[id].dir : NULL;
 }
 
-static int dirs_reach(struct unpack *unpack, uint32_t id)
+static int places_reach(struct unpack *unpack, uint32_t id)
 {
-	uint32_t size = unpack->ndirs ? unpack->ndirs : 64;
-	struct dir **dirs;
+	uint32_t size = unpack->nplaces ? unpack->nplaces : 64;
+	struct place *places;
 
-	if (id < unpack->ndirs)
+	if (id < unpack->nplaces)
 		return 0;
 	if (id >= 2 * size || id >= DIRS_MAX)
 		return malformed();
 	while (size <= id)
 		size *= 2;
-	dirs = realloc(unpack->dirs, size * sizeof(*dirs));
-	if (!dirs)
+	places = realloc(unpack->places, size * sizeof(*places));
+	if (!places)
 		return -1;
-	memset(dirs + unpack->ndirs, 0, (size - unpack->ndirs) * sizeof(*dirs));
-	unpack->dirs = dirs;
-	unpack->ndirs = size;
+	memset(places + unpack->nplaces, 0,
+	       (size - unpack->nplaces) * sizeof(*places));
+	unpack->places = places;
+	unpack->nplaces = size;
 	return 0;
 }
 
-static void dir_end(struct unpack *unpack, uint32_t id)
+static void place_end(struct unpack *unpack, uint32_t id)
 {
-	gate_end(unpack->config.gate, unpack->dirs[id]);
-	unpack->dirs[id] = NULL;
+	struct place *place = &unpack->places[id];
+
+	gate_end(unpack->config.gate, place->dir);
+	place->dir = NULL;
+	if (id != 0)
+		unpack->places[place->parent].below--;
 	unpack->ending = NULL;
 }
 
@@ -145,15 +157,16 @@ static int take_dir(struct unpack *unpack, struct batch *batch,
 {
 	struct dir *child;
 
-	if (dirs_reach(unpack, record->id) != 0)
+	if (places_reach(unpack, record->id) != 0)
 		return -1;
-	if (record->id == 0 || unpack->dirs[record->id])
+	if (record->id == 0 || unpack->places[record->id].dir)
 		return malformed();
 	child = gate_add(unpack->config.gate, parent, record->name,
 			 record->name_len);
 	if (!child)
 		return -1;
-	unpack->dirs[record->id] = child;
+	unpack->places[record->id] = (struct place){ child, record->dir, 0 };
+	unpack->places[record->dir].below++;
 	batch->made[batch->nmade++].child = child;
 	return 0;
 }
@@ -183,6 +196,9 @@ static int take_entry(struct unpack *unpack, struct batch *batch,
 
 	if (!dir || unpack->in_object)
 		return malformed();
+	/* Who leaves it before those below would wait for them for ever. */
+	if (record->type == RECORD_LEAVE && unpack->places[record->dir].below)
+		return malformed();
 	batch->entries++;
 	if (record->type == RECORD_DIR)
 		got = take_dir(unpack, batch, record, dir);
@@ -202,7 +218,7 @@ static int take_entry(struct unpack *unpack, struct batch *batch,
 		unpack->ending = dir;
 		unpack->ending_id = record->dir;
 	} else {
-		dir_end(unpack, record->dir);
+		place_end(unpack, record->dir);
 	}
 	return 0;
 }
@@ -219,7 +235,7 @@ static int take_part(struct unpack *unpack, struct batch *batch,
 	if (record->type == RECORD_END) {
 		unpack->in_object = false;
 		if (unpack->ending)
-			dir_end(unpack, unpack->ending_id);
+			place_end(unpack, unpack->ending_id);
 	}
 	return 0;
 }
@@ -245,12 +261,16 @@ static int take_record(struct unpack *unpack, struct batch *batch,
 		return take_start(unpack, record);
 	case RECORD_USER:
 	case RECORD_GROUP:
+		if (unpack->in_object)
+			return malformed();
 		owners_learn(owners,
 			     record->type == RECORD_USER ? OWNER_USER :
 							   OWNER_GROUP,
 			     (uint32_t)record->first, record->name);
 		return 0;
 	case RECORD_FINISH:
+		if (unpack->in_object || unpack->places[0].below)
+			return malformed();
 		unpack->finished = true;
 		return 0;
 	case RECORD_PIECE:
@@ -389,16 +409,16 @@ struct unpack *unpack_start(const struct unpack_config *config)
 		return NULL;
 	unpack->config = *config;
 	unpack->turn = turn_new();
-	if (!unpack->turn || dirs_reach(unpack, 0) != 0)
+	if (!unpack->turn || places_reach(unpack, 0) != 0)
 		goto fail;
-	unpack->dirs[0] = gate_root(config->gate);
+	unpack->places[0].dir = gate_root(config->gate);
 	unpack->pool = pool_start(config->workers, unpack_main, unpack,
 				  unpack_done);
 	if (unpack->pool)
 		return unpack;
 fail:
 	turn_free(unpack->turn);
-	free(unpack->dirs);
+	free(unpack->places);
 	free(unpack);
 	return NULL;
 }
@@ -410,7 +430,7 @@ int unpack_join(struct unpack *unpack)
 	pool_join(unpack->pool);
 	whole = unpack->finished && !unpack->failed;
 	turn_free(unpack->turn);
-	free(unpack->dirs);
+	free(unpack->places);
 	free(unpack);
 	return whole ? 0 : -1;
 }
