@@ -1,0 +1,872 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The walk: what comes, in which order, by which ids, and what is left out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "capture.h"
+#include "diag.h"
+#include "faults.h"
+#include "tree.h"
+#include "walk.h"
+
+WRAPPED(int, openat, int dirfd, const char *name, int flags, ...)
+{
+	return fault_due(OPENAT, name, NULL) ? -1 :
+					       __real_openat(dirfd, name, flags);
+}
+
+WRAPPED(int, __openat_2, int dirfd, const char *name, int flags)
+{
+	return __wrap_openat(dirfd, name, flags);
+}
+
+WRAPPED(int, fstat, int fd, struct stat *st)
+{
+	return fault_due(FSTAT, NULL, NULL) ? -1 : __real_fstat(fd, st);
+}
+
+static bool types_left_out;	/* as some file systems do */
+static const char *last_name;	/* this one comes last, whatever its inode is */
+
+WRAPPED(ssize_t, getdents64, int fd, void *to, size_t size)
+{
+	ssize_t len;
+
+	if (fault_due(GETDENTS, NULL, &size))
+		return -1;
+	len = __real_getdents64(fd, to, size);
+	for (ssize_t at = 0; at < len;) {
+		struct dirent64 *entry = (void *)((char *)to + at);
+
+		if (types_left_out)
+			entry->d_type = DT_UNKNOWN;
+		if (last_name && strcmp(entry->d_name, last_name) == 0)
+			entry->d_ino = ~(ino64_t)0;
+		at += entry->d_reclen;
+	}
+	return len;
+}
+
+static struct walk_config config;
+static struct walk *walk;
+
+static int setup(void **state)
+{
+	faults_clear();
+	types_left_out = false;
+	last_name = NULL;
+	config = (struct walk_config){ .fds = 16 };
+	walk = NULL;
+	return tree_setup(state);
+}
+
+static int teardown(void **state)
+{
+	faults_clear();
+	walk_free(walk);
+	diag_reset();
+	return tree_teardown(state);
+}
+
+static void begin(const char *path, const char *as)
+{
+	if (!walk)
+		walk = walk_new(&config);
+	assert_non_null(walk);
+	walk_begin(walk, path, as, false);
+}
+
+static struct walk_item next(void)
+{
+	struct walk_item item = { 0 };
+
+	walk_next(walk, &item);
+	return item;
+}
+
+static void assert_next(enum walk_event event, const char *path)
+{
+	struct walk_item item = next();
+
+	assert_int_equal(item.event, event);
+	if (path)
+		assert_string_equal(walk_path(walk), path);
+}
+
+static void assert_end(void)
+{
+	assert_int_equal(next().event, WALK_END);
+	assert_int_equal(next().event, WALK_END);	/* for ever */
+}
+
+/*
+ * All items that are left, as one line: `+name(` and `)` for a directory, the name of
+ * another entry, `!` behind a directory without a descriptor.
+ */
+static const char *rest(void)
+{
+	static char text[16384];
+	struct walk_item item;
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (;;) {
+		item = next();
+		if (item.event == WALK_END)
+			return text;
+		len += (size_t)snprintf(
+			text + len, sizeof(text) - len, "%s%s%s%s",
+			len > 0 && item.event != WALK_LEAVE ? " " : "",
+			item.event == WALK_LEAVE ? ")" : item.name,
+			item.event != WALK_ENTRY && item.fd < 0 ? "!" : "",
+			item.event == WALK_ENTER ? "(" : "");
+	}
+}
+
+/* Runs to the end and returns what is told meanwhile; the items go to `items`. */
+static const char *told_by_the_rest(char *items, size_t size)
+{
+	capture_begin(STDERR_FILENO);
+	snprintf(items, size, "%s", rest());
+	return capture_end();
+}
+
+/* ---- order ---- */
+
+/* The inode as the listing has it (an overlay may tell another one by stat). */
+static ino_t listed_inode(const char *path, const char *name)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	ino_t ino = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, name) == 0)
+			ino = entry->d_ino;
+	closedir(dir);
+	return ino;
+}
+
+static void entries_come_by_inode_and_directories_last(void **state)
+{
+	char name[32];
+	ino_t last = 0;
+	bool in_dirs = false;
+	int entries = 0, dirs = 0;
+	struct walk_item item;
+
+	(void)state;
+	put_dir("src");
+	/* Made in one order, named in another. */
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "src/%d", i * 7919 % 1000);
+		if (i % 10 == 3)
+			put_dir(name);
+		else
+			put_file(name, "");
+	}
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	for (;;) {
+		item = next();
+		if (item.event == WALK_LEAVE && item.id == 1)
+			break;
+		if (item.event == WALK_LEAVE)
+			continue;
+		assert_true((item.event == WALK_ENTER) >= in_dirs);
+		if (item.event == WALK_ENTER && !in_dirs)
+			last = 0;
+		in_dirs = item.event == WALK_ENTER;
+		*(in_dirs ? &dirs : &entries) += 1;
+		ino_t ino = listed_inode("src", item.name);
+		assert_true(ino > last);
+		last = ino;
+	}
+	assert_int_equal(entries, 180);
+	assert_int_equal(dirs, 20);
+	assert_end();
+}
+
+static void a_directory_is_left_before_the_next_is_entered(void **state)
+{
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_dir("src/a/b");
+	put_file("src/a/b/f", "");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_string_equal(rest(), "src( g a( b( f)))");
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+static void an_empty_directory_is_entered_and_left(void **state)
+{
+	(void)state;
+	put_dir("src");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	assert_next(WALK_LEAVE, "src");
+	assert_end();
+}
+
+static void large_directories_come_whole(void **state)
+{
+	char name[300];
+	int n = 0;
+
+	(void)state;
+	put_dir("src");
+	for (int i = 0; i < 800; i++) {
+		snprintf(name, sizeof(name), "src/%0200d", i);
+		put_file(name, "");
+	}
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	for (struct walk_item item = next(); item.event == WALK_ENTRY;
+	     item = next())
+		n++;
+	assert_int_equal(n, 800);
+	assert_end();
+}
+
+/* ---- what an item says ---- */
+
+static void ids_say_which_directory_it_is_in(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_file("src/a/f", "");
+	begin("src", "dst");
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 1 && item.dir == 0);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 2 && item.dir == 1);
+	item = next();
+	assert_true(item.event == WALK_ENTRY && item.dir == 2);
+	item = next();
+	assert_true(item.event == WALK_LEAVE && item.id == 2);
+	item = next();
+	assert_true(item.event == WALK_LEAVE && item.id == 1);
+	assert_end();
+}
+
+static void the_contents_of_a_root_go_to_directory_0(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_file("src/a/f", "");
+	begin("src", NULL);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 0);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 1 && item.dir == 0);
+	item = next();
+	assert_true(item.event == WALK_ENTRY && item.dir == 1);
+	assert_int_equal(next().event, WALK_LEAVE);
+	item = next();
+	assert_true(item.event == WALK_LEAVE && item.id == 0);
+	assert_end();
+}
+
+/* An id is free again when its directory was left. */
+static void ids_are_as_large_as_the_tree_is_deep(void **state)
+{
+	struct walk_item item;
+	char name[32];
+
+	(void)state;
+	put_dir("src");
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "src/%d", i);
+		put_dir(name);
+	}
+	begin("src", "dst");
+	for (item = next(); item.event != WALK_END; item = next())
+		assert_true(item.id <= 2);
+}
+
+static void a_root_has_its_name_there_and_here(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_dir("src");
+	put_file("src/f", "");
+	begin("src", "new");
+	item = next();
+	assert_string_equal(item.name, "src");
+	assert_string_equal(item.as, "new");
+	assert_true(item.fd >= 0);
+	assert_int_equal(item.st.st_ino, stat_of("src").st_ino);
+	item = next();
+	assert_string_equal(item.name, "f");
+	assert_string_equal(item.as, "f");
+	assert_int_equal(item.type, DT_REG);
+	assert_int_equal(faccessat(item.parent, item.name, F_OK, 0), 0);
+}
+
+static void types_are_told(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		struct walk_item item;
+		int seen = 0;
+
+		types_left_out = round == 1;
+		if (round == 0) {
+			put_dir("src");
+			put_file("src/r", "");
+			put_dir("src/d");
+			assert_int_equal(symlink("d", "src/l"), 0);
+			assert_int_equal(mkfifo("src/p", 0600), 0);
+		}
+		begin("src", "dst");
+		for (item = next(); item.event != WALK_END; item = next()) {
+			if (item.event != WALK_ENTRY)
+				continue;
+			seen++;
+			assert_int_equal(item.type,
+					 item.name[0] == 'r' ? DT_REG :
+					 item.name[0] == 'l' ? DT_LNK :
+							       DT_FIFO);
+		}
+		assert_int_equal(seen, 3);
+	}
+}
+
+static void paths_are_those_a_user_knows(void **state)
+{
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_dir("src/a/b");
+	put_file("src/a/b/f", "");
+	begin("./src/", "dst");
+	assert_next(WALK_ENTER, "./src/");
+	assert_next(WALK_ENTER, "./src/a");
+	assert_next(WALK_ENTER, "./src/a/b");
+	assert_next(WALK_ENTRY, "./src/a/b/f");
+	assert_next(WALK_LEAVE, "./src/a/b");
+	assert_next(WALK_LEAVE, "./src/a");
+	assert_next(WALK_LEAVE, "./src/");
+	assert_end();
+}
+
+/* ---- roots ---- */
+
+static void a_root_that_is_a_file(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_dir("d");
+	put_file("d/f", "");
+	begin("d/f", "g");
+	item = next();
+	assert_int_equal(item.event, WALK_ENTRY);
+	assert_int_equal(item.dir, 0);
+	assert_string_equal(item.name, "d/f");
+	assert_string_equal(item.as, "g");
+	assert_int_equal(item.type, DT_REG);
+	assert_string_equal(walk_path(walk), "d/f");
+	assert_end();
+}
+
+static void a_root_that_is_a_symlink(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_dir("src");
+	put_file("src/f", "");
+	assert_int_equal(symlink("src", "link"), 0);
+	begin("link", "dst");
+	item = next();
+	assert_true(item.event == WALK_ENTRY && item.type == DT_LNK);
+	assert_end();
+	walk_begin(walk, "link", "dst", true);
+	assert_string_equal(rest(), "link( f)");
+	walk_begin(walk, "link", NULL, false);	/* contents: always entered */
+	assert_string_equal(rest(), "link( f)");
+}
+
+static void a_root_that_is_not_there(void **state)
+{
+	char items[64];
+
+	(void)state;
+	begin("nothing", "dst");
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: nothing: fstatat: No such file or "
+			    "directory\n");
+	assert_string_equal(items, "");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void one_root_after_the_other(void **state)
+{
+	(void)state;
+	put_dir("a");
+	put_file("a/1", "");
+	put_dir("b");
+	put_file("b/2", "");
+	begin("a", "a");
+	assert_string_equal(rest(), "a( 1)");
+	begin("b", "b");
+	assert_string_equal(rest(), "b( 2)");
+	/* ... also when the first was not walked to its end. */
+	begin("a", "a");
+	assert_next(WALK_ENTER, "a");
+	begin("b", "b");
+	assert_string_equal(rest(), "b( 2)");
+}
+
+static void what_is_skipped_is_left_at_once(void **state)
+{
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_file("src/a/f", "");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	assert_next(WALK_ENTRY, "src/g");
+	assert_next(WALK_ENTER, "src/a");
+	walk_skip(walk);
+	assert_next(WALK_LEAVE, "src/a");
+	assert_next(WALK_LEAVE, "src");
+	assert_end();
+}
+
+/* ---- symlinks ---- */
+
+static void symlinks_are_not_entered(void **state)
+{
+	(void)state;
+	put_dir("out");
+	put_file("out/secret", "");
+	put_dir("src");
+	assert_int_equal(symlink("../out", "src/l"), 0);
+	begin("src", "dst");
+	assert_string_equal(rest(), "src( l)");
+}
+
+static void swap_for_link(void)
+{
+	assert_int_equal(rename("src/d", "src/was"), 0);
+	assert_int_equal(symlink("../out", "src/d"), 0);
+}
+
+/* Listed as a directory, a link by the time it is entered. */
+static void a_directory_that_becomes_a_symlink_is_not_entered(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("out");
+	put_file("out/secret", "");
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/d/f", "");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	swap_for_link();
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: opening the directory: Not a "
+			    "directory\n");
+	assert_string_equal(items, "g)");
+	assert_int_equal(diag_status(), STATUS_CHANGED);
+}
+
+/* ---- what can't be read ---- */
+
+static void a_directory_that_vanished_is_told(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	assert_int_equal(rmdir("src/d"), 0);
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: opening the directory: No such file "
+			    "or directory\n");
+	assert_string_equal(items, "g)");
+	assert_int_equal(diag_status(), STATUS_CHANGED);
+}
+
+/* It comes, empty and with its metadata, so that it is made at least. */
+static void an_unreadable_directory_comes_empty(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/d/f", "");
+	put_file("src/g", "");
+	begin("src", "dst");
+	fault_set(OPENAT, (struct fault){ .name = "d", .err = EACCES });
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: opening the directory: Permission "
+			    "denied\n");
+	assert_string_equal(items, "src( g d!()!)");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void a_user_may_not_read_all(void **state)
+{
+	char items[64];
+
+	(void)state;
+	if (geteuid() == 0)
+		skip();
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/d/f", "");
+	assert_int_equal(chmod("src/d", 0), 0);
+	begin("src", "dst");
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: opening the directory: Permission "
+			    "denied\n");
+	assert_string_equal(items, "src( d!()!)");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void a_directory_that_can_not_be_opened_for_another_reason(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/g", "");
+	begin("src", "dst");
+	fault_set(OPENAT, (struct fault){ .name = "d", .err = EIO });
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: opening the directory: Input/output "
+			    "error\n");
+	assert_string_equal(items, "src( g)");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void a_listing_that_breaks_off_is_told(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	fault_set(GETDENTS, (struct fault){ .err = EIO });
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: reading the directory: Input/output "
+			    "error\n");
+	assert_string_equal(items, "g d())");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void what_was_listed_before_it_broke_off_comes(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_file("src/g", "");
+	begin("src", "dst");
+	fault_set(GETDENTS, (struct fault){ .after = 1, .err = EIO });
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src: reading the directory: Input/output "
+			    "error\n");
+	assert_string_equal(items, "src( g)");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+static void a_directory_without_a_stat_is_told(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/g", "");
+	begin("src", "dst");
+	assert_next(WALK_ENTER, "src");
+	unsigned before = open_descriptors();
+	fault_set(FSTAT, (struct fault){ .err = EIO });
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/d: fstat: Input/output error\n");
+	assert_string_equal(items, "g)");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+	assert_int_equal(open_descriptors(), before - 1);	/* the root's */
+}
+
+/* Only owners may ask for O_NOATIME; who may not reads all the same. */
+static void o_noatime_is_asked_for_once_at_most(void **state)
+{
+	(void)state;
+	put_dir("src");
+	put_dir("src/d");
+	put_file("src/d/f", "");
+	begin("src", "dst");
+	fault_set(OPENAT, (struct fault){ .name = "d", .err = EPERM });
+	assert_string_equal(rest(), "src( d( f))");
+	assert_int_equal(fault_hits(OPENAT), 1);
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+static void the_destination_is_avoided(void **state)
+{
+	char items[64];
+	struct stat st;
+
+	(void)state;
+	put_dir("src");
+	put_dir("src/a");
+	put_dir("src/a/dst");
+	put_file("src/a/dst/f", "");
+	put_file("src/a/g", "");
+	st = stat_of("src/a/dst");
+	config.avoid = true;
+	config.avoid_dev = st.st_dev;
+	config.avoid_ino = st.st_ino;
+	begin("src", "dst");
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: src/a/dst: left out: it is the "
+			    "destination\n");
+	assert_string_equal(items, "src( a( g))");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
+/* ---- few descriptors ---- */
+
+enum { DEEP = 300, EACH = 10, MORE = DEEP / EACH };
+
+/*
+ * "src/0/1/.../299"; in every tenth of them, first of all in 2, there is a "z" to come
+ * back for.  By descriptors: the whole path is long.
+ */
+static void put_deep(void)
+{
+	int at, below;
+	char name[16];
+
+	last_name = "z";
+	put_dir("src");
+	at = open("src", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < DEEP; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(mkdirat(at, name, 0755), 0);
+		below = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(below >= 0);
+		if (i % EACH == 2)
+			assert_int_equal(mkdirat(below, "z", 0755), 0);
+		close(at);
+		at = below;
+	}
+	close(at);
+}
+
+/* Walks on until it is in the directory of that name. */
+static void go_to(const char *name)
+{
+	struct walk_item item;
+
+	do {
+		item = next();
+		assert_int_not_equal(item.event, WALK_END);
+	} while (item.event != WALK_ENTER || strcmp(item.name, name) != 0);
+}
+
+/* Goes on to the end and counts what was entered. */
+static unsigned entered_by_the_rest(void)
+{
+	unsigned n = 0;
+	struct walk_item item;
+
+	for (item = next(); item.event != WALK_END; item = next())
+		n += item.event == WALK_ENTER;
+	return n;
+}
+
+static void a_deep_tree_takes_three_descriptors(void **state)
+{
+	unsigned before, dirs = 0;
+	struct walk_item item;
+
+	(void)state;
+	config.fds = 3;
+	put_deep();
+	begin("src", "dst");
+	before = open_descriptors();
+	for (item = next(); item.event != WALK_END; item = next()) {
+		dirs += item.event == WALK_ENTER;
+		assert_true(item.fd >= 0);
+		assert_true(open_descriptors() <= before + 3);
+	}
+	assert_int_equal(dirs, 1 + DEEP + MORE);
+	assert_int_equal(open_descriptors(), before);
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+/* `..` leads back where the names from the root no longer do. */
+static void the_way_back_stays_when_an_ancestor_moves(void **state)
+{
+	(void)state;
+	config.fds = 3;
+	put_deep();
+	begin("src", "dst");
+	go_to("299");
+	assert_int_equal(rename("src/0", "elsewhere"), 0);
+	assert_int_equal(entered_by_the_rest(), MORE);
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+/* The names from the root lead back where `..` does no longer. */
+static void the_way_round_stays_when_a_directory_moves(void **state)
+{
+	(void)state;
+	config.fds = 3;
+	put_deep();
+	begin("src", "dst");
+	go_to("299");
+	put_dir("elsewhere");
+	assert_int_equal(rename("src/0/1/2/3", "elsewhere/3"), 0);
+	assert_int_equal(entered_by_the_rest(), MORE);
+	assert_int_equal(diag_status(), STATUS_OK);
+	assert_true(is_there("elsewhere/3"));
+}
+
+/* Neither leads back: that is told once, and the rest further out comes. */
+static void what_can_not_be_found_again_is_told_and_left_out(void **state)
+{
+	const char *told;
+	unsigned entered;
+
+	(void)state;
+	config.fds = 3;
+	put_deep();
+	begin("src", "dst");
+	go_to("299");
+	put_dir("elsewhere");
+	/* 3 is no longer in 2, and 2 no longer in 1. */
+	assert_int_equal(rename("src/0/1/2/3", "elsewhere/3"), 0);
+	assert_int_equal(rename("src/0/1/2", "elsewhere/2"), 0);
+	capture_begin(STDERR_FILENO);
+	entered = entered_by_the_rest();
+	told = capture_end();
+	assert_string_equal(told, "tarpipe: src/0/1/2: finding the directory "
+				  "again; the rest of it is left out: No such "
+				  "file or directory\n");
+	assert_int_equal(entered, MORE - 1);	/* not that of 2 */
+	assert_int_equal(diag_status(), STATUS_CHANGED);
+}
+
+/* Another directory of its name is not taken for it. */
+static void a_directory_put_in_its_place_is_not_entered(void **state)
+{
+	char items[128];
+	const char *told;
+
+	(void)state;
+	config.fds = 3;
+	put_deep();
+	begin("src", "dst");
+	go_to("4");
+	go_to("5");
+	go_to("6");
+	put_dir("elsewhere");
+	assert_int_equal(rename("src/0/1/2/3", "elsewhere/3"), 0);
+	assert_int_equal(rename("src/0/1/2", "elsewhere/2"), 0);
+	put_dir("src/0/1/2");
+	put_dir("src/0/1/2/z");
+	put_file("src/0/1/2/z/secret", "");
+	for (int i = 0; i < 1000 && next().event != WALK_END; i++)
+		if (strcmp(walk_path(walk), "src/0/1/2/3") == 0)
+			break;
+	told = told_by_the_rest(items, sizeof(items));
+	assert_non_null(strstr(told, "src/0/1/2: finding the directory again"));
+	assert_null(strstr(items, "secret"));
+	assert_int_equal(diag_status(), STATUS_CHANGED);
+}
+
+/* ---- memory ---- */
+
+static void a_walk_may_end_anywhere(void **state)
+{
+	unsigned before = open_descriptors();
+
+	(void)state;
+	put_deep();
+	begin("src", "dst");
+	go_to("100");
+	walk_free(walk);
+	walk = NULL;
+	assert_int_equal(open_descriptors(), before);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(entries_come_by_inode_and_directories_last),
+		TEST(a_directory_is_left_before_the_next_is_entered),
+		TEST(an_empty_directory_is_entered_and_left),
+		TEST(large_directories_come_whole),
+		TEST(ids_say_which_directory_it_is_in),
+		TEST(the_contents_of_a_root_go_to_directory_0),
+		TEST(ids_are_as_large_as_the_tree_is_deep),
+		TEST(a_root_has_its_name_there_and_here),
+		TEST(types_are_told),
+		TEST(paths_are_those_a_user_knows),
+		TEST(a_root_that_is_a_file),
+		TEST(a_root_that_is_a_symlink),
+		TEST(a_root_that_is_not_there),
+		TEST(one_root_after_the_other),
+		TEST(what_is_skipped_is_left_at_once),
+		TEST(symlinks_are_not_entered),
+		TEST(a_directory_that_becomes_a_symlink_is_not_entered),
+		TEST(a_directory_that_vanished_is_told),
+		TEST(an_unreadable_directory_comes_empty),
+		TEST(a_user_may_not_read_all),
+		TEST(a_directory_that_can_not_be_opened_for_another_reason),
+		TEST(a_listing_that_breaks_off_is_told),
+		TEST(what_was_listed_before_it_broke_off_comes),
+		TEST(a_directory_without_a_stat_is_told),
+		TEST(o_noatime_is_asked_for_once_at_most),
+		TEST(the_destination_is_avoided),
+		TEST(a_deep_tree_takes_three_descriptors),
+		TEST(the_way_back_stays_when_an_ancestor_moves),
+		TEST(the_way_round_stays_when_a_directory_moves),
+		TEST(what_can_not_be_found_again_is_told_and_left_out),
+		TEST(a_directory_put_in_its_place_is_not_entered),
+		TEST(a_walk_may_end_anywhere),
+	};
+
+	return cmocka_run_group_tests_name("walk", tests, NULL, NULL);
+}
