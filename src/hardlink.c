@@ -87,6 +87,7 @@ static void twin_file(struct worker *worker, struct record *record,
 	if (in < 0 || fstat(in, &st) != 0) {
 		fail(worker, errno, "opening its first name");
 		object_give_up(worker);
+		inode_drop(worker->restore->config.inodes, inode);
 		if (in >= 0)
 			close(in);
 		return;
@@ -121,6 +122,7 @@ static void twin_special(struct worker *worker, struct record *record,
 		if (len < 0) {
 			fail(worker, errno, "readlinkat of its first name");
 			object_give_up(worker);
+			inode_drop(worker->restore->config.inodes, inode);
 			return;
 		}
 		target[len] = '\0';

@@ -183,6 +183,7 @@ void object_reset(struct object *object)
 	object->skip = object->temporary = object->sparse = false;
 	object->inode = NULL;
 	object->source = -1;
+	object->temp_ino = 0;
 	object->end = 0;
 	object->apply.at.fd = -1;
 }
@@ -331,10 +332,27 @@ static void object_done(struct worker *worker)
 	object_reset(object);
 }
 
+/* A file of the source, or of somebody else, can be called like a temporary one. */
+static bool temp_is_mine(const struct worker *worker)
+{
+	const struct object *object = &worker->object;
+	struct stat st;
+
+	return object->temp_ino == 0 ||
+	       (fstatat(worker->dirfd, worker->temp, &st,
+			AT_SYMLINK_NOFOLLOW) == 0 &&
+		st.st_dev == object->temp_dev && st.st_ino == object->temp_ino);
+}
+
 void object_finish(struct worker *worker)
 {
 	struct object *object = &worker->object;
 
+	if (object->temporary && !temp_is_mine(worker)) {
+		fail(worker, 0, "its temporary name was taken by another file");
+		object_give_up(worker);
+		return;
+	}
 	if (object->temporary &&
 	    renameat(worker->dirfd, worker->temp, worker->dirfd,
 		     object->name) != 0) {

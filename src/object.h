@@ -39,6 +39,8 @@ struct object {
 	struct dir *dir;		/* where it is */
 	bool skip;			/* it is left out: what comes is for nothing */
 	bool temporary;			/* it has the name worker->temp for now */
+	dev_t temp_dev;			/* ... and, a file, is this inode */
+	ino_t temp_ino;			/* (0: not known) */
 	bool sparse;
 	struct inode *inode;		/* held; NULL: one name only */
 	int source;			/* descriptor to copy from by reference, or -1 */

@@ -39,6 +39,10 @@ static int make_file(struct worker *worker, const char *name,
 		errno = EEXIST;
 		return -1;
 	}
+	if (name == worker->temp) {
+		object->temp_dev = st.st_dev;
+		object->temp_ino = st.st_ino;
+	}
 	object->apply.at.fd = fd;
 	return 0;
 }

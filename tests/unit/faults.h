@@ -28,12 +28,10 @@
 
 #include "thread.h"
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 #define WRAPPED(type, call, ...)           \
 	type __real_##call(__VA_ARGS__);   \
 	type __wrap_##call(__VA_ARGS__);   \
 	type __wrap_##call(__VA_ARGS__)
-/* NOLINTEND */
 
 enum fault_call {
 	OPENAT, CLOSE, PREAD, PWRITE, FTRUNCATE, FSTAT, FSTATAT, FCHOWN, FCHOWNAT,

@@ -518,7 +518,7 @@ static void an_acl_that_stays_is_told(void **state)
 
 enum { DEEP = 300 };
 
-/* Makes DEEP directories in each other, "0" to "299"; no more descriptors than allowed. */
+/* DEEP directories in each other, "0" to "299", with no more descriptors than allowed. */
 static void make_deep(struct dir **dirs)
 {
 	struct dir *parent = gate_root(gate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One name at the destination: what was there before, temporary names, and what comes of an
- * object that is never complete.
+ * One name at the destination: what was there before, temporary names, and what comes
+ * of an object that is never complete.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pack: what goes into the ring, and what a source that fails or changes underfoot makes
- * of a copy.  The latter goes through to "dst", because that is what counts: which
- * names are there, with what in them, and what was said.
+ * Pack: what goes into the ring, and what a source that fails or changes underfoot
+ * makes of a copy.  The latter goes through to "dst", because that is what counts:
+ * which names are there, with what in them, and what was said.
  */
 #include <errno.h>
 #include <fcntl.h>

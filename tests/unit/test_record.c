@@ -20,33 +20,34 @@ enum {
 	AT_FILE_SIZE = 64, AT_ENTRY_NAME = 72, AT_FIRST = 16, AT_SECOND = 24,
 };
 
-static const struct meta some_meta = {
-	.mode = 0100644,
-	.uid = 3000000000u,
-	.gid = 2097152,
-	.rdev_major = 259,
-	.rdev_minor = 1048575,
-	.size = UINT64_C(9) << 30,
-	.atime = { 1234567890, 123456789 },
-	.mtime = { -1, 999999999 },
-};
-
+/* Of the entries. */
+#define META                                    \
+	.meta = {                               \
+		.mode = 0100644,                \
+		.uid = 3000000000u,             \
+		.gid = 2097152,                 \
+		.rdev_major = 259,              \
+		.rdev_minor = 1048575,          \
+		.size = UINT64_C(9) << 30,      \
+		.atime = { 1234567890, 123456789 }, \
+		.mtime = { -1, 999999999 },     \
+	}
 #define NAME(text) .name = text, .name_len = sizeof(text) - 1
 #define DATA(text) .data = text, .data_len = sizeof(text) - 1
 
 static const struct record one_of_each[] = {
 	{ .type = RECORD_START, .first = RECORD_MAGIC, .second = RECORD_VERSION },
-	{ .type = RECORD_DIR, .dir = 7, .id = 8, NAME("sub"), .meta = some_meta },
+	{ .type = RECORD_DIR, .dir = 7, .id = 8, NAME("sub"), META },
 	{ .type = RECORD_LEAVE, .flags = RECORD_MORE, .dir = 8,
-	  .meta = some_meta },
+	  META },
 	{ .type = RECORD_FILE, .flags = RECORD_SPARSE | RECORD_ACL, .dir = 1,
-	  .id = UINT32_MAX, NAME("a file"), .meta = some_meta },
+	  .id = UINT32_MAX, NAME("a file"), META },
 	{ .type = RECORD_SYMLINK, .dir = 1, NAME("l"), DATA("../target"),
-	  .meta = some_meta },
+	  META },
 	{ .type = RECORD_NODE, .dir = UINT32_MAX, NAME("null"),
-	  .meta = some_meta },
+	  META },
 	{ .type = RECORD_LINK, .flags = RECORD_LAST, .dir = 2, .id = 3,
-	  NAME("b"), .meta = some_meta },
+	  NAME("b"), META },
 	{ .type = RECORD_PIECE, .first = UINT64_MAX, DATA("some bytes\0more") },
 	{ .type = RECORD_REF, .first = 5, .second = 1 << 20 },
 	{ .type = RECORD_XATTR, .first = 0, .second = 6, NAME("user.k"),

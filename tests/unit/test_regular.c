@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Regular files: their data, by value and by reference, and what a call that fails leaves
- * behind: a message, a status, the rest of the tree, and nothing that looks complete.
+ * Regular files: their data, by value and by reference, and what a call that fails
+ * leaves behind: a message, a status, the rest of the tree, and nothing that looks
+ * complete.
  */
 #include <errno.h>
 #include <fcntl.h>

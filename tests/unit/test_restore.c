@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Restore: metadata, attributes, symlinks, special files and directories out of records,
- * and what a call that fails leaves behind.
+ * Restore: metadata, attributes, symlinks, special files and directories out of
+ * records, and what a call that fails leaves behind.
  */
 #include <errno.h>
 #include <setjmp.h>

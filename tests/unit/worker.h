@@ -7,8 +7,8 @@
  *     give_file("f", "hello");
  *     leave();
  *
- * A program that includes this needs $(worker_wraps) in its LDFLAGS, and <cmocka.h> before
- * it.
+ * A program that includes this needs $(worker_wraps) in its LDFLAGS, and <cmocka.h>
+ * before it.
  */
 #ifndef TARPIPE_WORKER_H
 #define TARPIPE_WORKER_H
