@@ -69,11 +69,11 @@
 #include "thread.h"
 
 enum {
-	WINDOW_MIN = 2 << 20,		/* one huge page */
+	WINDOW_MIN = 4 << 20,		/* two huge pages */
 	HUGE_PAGE = 2 << 20,
 	BATCH = 64 << 10,
 	BATCH_NS = 1000000,
-	PATIENCE_NS = 5000000,
+	PATIENCE_NS = 20000000,
 };
 
 #define NONE SIZE_MAX

@@ -37,7 +37,7 @@ enum {
 	BATCH_ENTRIES = 256,
 	BATCH_ENOUGH = 64,		/* entries, where a directory ends */
 	BATCH_RUNS = 64,
-	BATCH_BYTES = 256 << 10,
+	BATCH_BYTES = 512 << 10,	/* or an eighth of a small ring */
 	BATCH_REFERENCED = 1 << 20,	/* bytes of a file by reference weigh, too */
 	DIRS_MAX = 1 << 24,		/* ids of directories: the depth of a tree */
 };
@@ -74,6 +74,7 @@ struct unpack {
 	struct unpack_config config;
 	struct pool *pool;
 	struct turn *turn;
+	size_t batch_bytes;
 
 	/* Where the stream stands; who has the turn may touch it. */
 	struct place *places;		/* by id */
@@ -289,10 +290,11 @@ static bool batch_full(const struct unpack *unpack, const struct batch *batch,
 {
 	if (batch->nruns == BATCH_RUNS)
 		return true;
-	if (at >= BATCH_BYTES)
-		return true;
+	/* What is left of a small file is not worth keeping the turn for. */
 	if (unpack->in_object)
-		return false;
+		return at >= 2 * unpack->batch_bytes;
+	if (at >= unpack->batch_bytes)
+		return true;
 	/* Two workers in one directory would wait for its lock. */
 	if (batch->entries >= BATCH_ENOUGH && batch->at_leave)
 		return true;
@@ -408,6 +410,9 @@ struct unpack *unpack_start(const struct unpack_config *config)
 	if (!unpack)
 		return NULL;
 	unpack->config = *config;
+	unpack->batch_bytes = ring_span_max(config->ring) / 2;
+	if (unpack->batch_bytes > BATCH_BYTES)
+		unpack->batch_bytes = BATCH_BYTES;
 	unpack->turn = turn_new();
 	if (!unpack->turn || places_reach(unpack, 0) != 0)
 		goto fail;
