@@ -55,6 +55,13 @@
  * over in small steps.  Neither wait can be in vain: a consumer that holds nothing
  * lets the fill fall to 0, where every reservation fits.
  *
+ * Units.  Whoever reads blocks of one size, and counts in blocks, gives that as the
+ * unit.  The ring then holds `capacity` bytes, a whole number of units, and has more
+ * memory than that: a unit more makes good for the pad before a wrap, so that
+ * a unit fits whenever fill + unit <= capacity, and a producer that waits for
+ * the capacity has filled every mark.  A batch needs the whole window from the
+ * start: one that has to grow first is handed over in parts.
+ *
  * Close and abort travel the same way: they set a word under the lock and wake
  * everybody.  All waits are loops over their predicate, in here.
  */
@@ -87,9 +94,11 @@ struct span {
 struct ring {
 	/* Set once. */
 	unsigned char *base;
-	size_t size;
+	size_t size;			/* of the memory in use */
+	size_t unit;			/* 0: reservations of any size */
+	size_t capacity;		/* the highest fill; size without a unit */
 	size_t mark;			/* start mark in bytes */
-	size_t low;			/* low mark in bytes; size: off */
+	size_t low;			/* low mark in bytes; capacity: off */
 	size_t batch;
 	enum ring_rearm rearm;
 	void *map;
@@ -146,8 +155,8 @@ static int ring_map(struct ring *ring)
 
 static bool config_valid(const struct ring_config *config)
 {
-	return config->size >= RING_SIZE_MIN &&
-	       config->size <= SIZE_MAX / 2 - HUGE_PAGE &&
+	return config->size >= (config->unit ? config->unit : RING_SIZE_MIN) &&
+	       config->size <= SIZE_MAX / 8 - HUGE_PAGE &&
 	       config->start <= 100 && config->low <= 100 &&
 	       config->spans >= 1 && config->spans <= 1024;
 }
@@ -155,6 +164,41 @@ static bool config_valid(const struct ring_config *config)
 static size_t percent(size_t size, unsigned part)
 {
 	return size / 100 * part + size % 100 * part / 100;
+}
+
+/* Marks are percentages of the capacity, in whole units. */
+static size_t ring_mark(const struct ring *ring, unsigned part)
+{
+	size_t mark = percent(ring->capacity, part);
+
+	return ring->unit ? mark - mark % ring->unit : mark;
+}
+
+/* How much memory, how much of it may be filled, and the marks. */
+static void ring_measure(struct ring *ring, const struct ring_config *config)
+{
+	ring->unit = config->unit;
+	ring->capacity = config->size & ~(size_t)7;
+	ring->size = ring->capacity;
+	if (config->unit) {
+		size_t least = RING_SIZE_MIN;
+
+		if (least / 4 < config->unit)
+			least = 4 * config->unit;
+		ring->capacity = config->size - config->size % config->unit;
+		ring->size = ring->capacity + config->unit;
+		if (ring->size < least)
+			ring->size = least;
+		ring->size = (ring->size + 31) & ~(size_t)31;
+	}
+	ring->mark = ring_mark(ring, config->start);
+	ring->low = ring_mark(ring, config->low);
+	ring->batch = ring->size / 8 < BATCH ? ring->size / 8 : BATCH;
+	ring->rearm = config->rearm;
+	ring->window = ring->size < WINDOW_MIN ? ring->size : WINDOW_MIN;
+	if (config->unit && ring->mark > 0)
+		ring->window = ring->size;
+	ring->goal = ring->window;
 }
 
 struct ring *ring_new(const struct ring_config *config)
@@ -168,13 +212,7 @@ struct ring *ring_new(const struct ring_config *config)
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return NULL;
-	ring->size = config->size & ~(size_t)7;
-	ring->mark = percent(ring->size, config->start);
-	ring->low = percent(ring->size, config->low);
-	ring->batch = ring->size / 8 < BATCH ? ring->size / 8 : BATCH;
-	ring->rearm = config->rearm;
-	ring->window = ring->size < WINDOW_MIN ? ring->size : WINDOW_MIN;
-	ring->goal = ring->window;
+	ring_measure(ring, config);
 	ring->wrap = NONE;
 	ring->filling = ring->mark > 0;
 	ring->nspans = config->spans;
@@ -209,7 +247,7 @@ void ring_free(struct ring *ring)
 
 size_t ring_span_max(const struct ring *ring)
 {
-	return (ring->size / 4) & ~(size_t)7;
+	return ring->unit ? ring->unit : (ring->size / 4) & ~(size_t)7;
 }
 
 /* ---- the producer's side ---- */
@@ -241,8 +279,14 @@ static bool ring_grow(struct ring *ring)
 	return true;
 }
 
+/* No further unit may be put in, whatever the memory. */
+static bool ring_is_full(const struct ring *ring)
+{
+	return ring->fill + ring->unit > ring->capacity;
+}
+
 /* Finds room for `size` bytes at head, moving it to 0 where that is the way. */
-static bool ring_fit(struct ring *ring, size_t size)
+static bool ring_place(struct ring *ring, size_t size)
 {
 	while (ring->window < 2 * size && ring_grow(ring))
 		;
@@ -268,15 +312,27 @@ static bool ring_fit(struct ring *ring, size_t size)
 	return true;
 }
 
+static bool ring_fit(struct ring *ring, size_t size)
+{
+	size_t allowed = ring->capacity - ring->fill;
+
+	if (ring_is_full(ring) || !ring_place(ring, size))
+		return false;
+	if (ring->unit && ring->limit - ring->head > allowed)
+		ring->limit = ring->head + allowed;
+	return true;
+}
+
 /*
  * How far the fill has to fall before a producer that found no room goes on.  At
  * least a bit: what is free now may lie in two pieces.
  */
 static size_t ring_resume(const struct ring *ring)
 {
-	size_t resume = ring->window - ring->window / 4;
+	size_t most = ring_is_full(ring) ? ring->capacity : ring->window;
+	size_t resume = most - most / 4;
 
-	if (ring->window == ring->size && ring->low < ring->size)
+	if (most >= ring->capacity && ring->low < ring->capacity)
 		resume = ring->low;
 	return resume < ring->fill ? resume : ring->fill - 1;
 }
@@ -311,9 +367,11 @@ static void ring_wait_room(struct ring *ring)
 		ring->goal = ring->size;
 	deadline_in(&patience, PATIENCE_NS);
 	while (!ring->reason && ring->fill > ring->resume) {
-		if (ring->wrap == NONE && ring->window < ring->goal)
+		bool full = ring_is_full(ring);
+
+		if (!full && ring->wrap == NONE && ring->window < ring->goal)
 			break;		/* it can grow right here */
-		if (ring->goal >= ring->size) {
+		if (full || ring->goal >= ring->size) {
 			if (ring->waits_bytes)
 				pthread_cond_signal(&ring->bytes);
 			pthread_cond_wait(&ring->room, &ring->lock);
@@ -340,13 +398,19 @@ static bool ring_make_room(struct ring *ring, size_t size)
 
 void *ring_reserve(struct ring *ring, size_t size)
 {
-	if (size == 0 || size > ring_span_max(ring))
+	if (size == 0 || size > ring_span_max(ring) ||
+	    (ring->unit && size != ring->unit))
 		abort();
 	if (ring->limit - ring->head < size && !ring_make_room(ring, size)) {
 		errno = ECANCELED;
 		return NULL;
 	}
 	return ring->base + ring->head;
+}
+
+size_t ring_room(const struct ring *ring)
+{
+	return ring->limit - ring->head;
 }
 
 void ring_commit(struct ring *ring, size_t size)

@@ -24,13 +24,16 @@ enum ring_rearm {
 };
 
 struct ring_config {
-	size_t size;		/* bytes, at least RING_SIZE_MIN */
+	size_t size;		/* bytes, at least RING_SIZE_MIN (or one unit) */
 	unsigned start;		/* start mark in percent of size, 0..100 */
 	unsigned low;		/* low mark in percent, 0..100; 100: off */
 	enum ring_rearm rearm;
 	unsigned spans;		/* spans between the oldest that is held and the
 				   newest, at most; 1..1024.  A peek waits when
 				   they are used up. */
+	size_t unit;		/* 0, or the size of every reservation: then the
+				   ring holds `size` / unit of them whatever
+				   their size, and marks are whole units */
 };
 
 enum { RING_SIZE_MIN = 65536 };
@@ -57,7 +60,7 @@ struct ring *ring_new(const struct ring_config *config);
 /* Frees it; no span may be reserved or held.  Accepts NULL. */
 void ring_free(struct ring *ring);
 
-/* The largest reservation that can be asked for: a quarter of the size. */
+/* The largest reservation that can be asked for: a quarter of the size, or the unit. */
 size_t ring_span_max(const struct ring *ring);
 
 /* ---- the producer's side ---- */
@@ -69,6 +72,12 @@ size_t ring_span_max(const struct ring *ring);
  * errno ECANCELED after an abort.
  */
 void *ring_reserve(struct ring *ring, size_t size);
+
+/*
+ * What the last reservation could have asked for without waiting: that many
+ * contiguous bytes are the producer's, and stay so when it commits a part.
+ */
+size_t ring_room(const struct ring *ring);
 
 /*
  * Hands over the first `size` bytes of the reservation.  They reach the consumer
