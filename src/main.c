@@ -25,6 +25,8 @@
  *                                              gate.c     the only way to a name
  *
  *   language       record.c    what both halves speak, in the ring
+ *   ends           end_fd.c    byte streams on descriptors
+ *                  pass.c      from pipe to pipe by reference
  *   ground         ring.c      the buffer between them
  *                  extent.c    holes, and copying by reference
  *                  meta.c      metadata and attributes of an inode

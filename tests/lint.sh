@@ -16,7 +16,7 @@ cd "$TOP_SRCDIR" || exit 1
 floors='
 diag size text path thread opts
 ring
-record meta extent owner
+record meta extent owner end_fd pass
 walk links gate
 inodes apply pool
 pack packing packfile packattr restore object regular hardlink
