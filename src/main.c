@@ -12,6 +12,7 @@
  *   plan           job.c       one run: makes the parts, starts threads, joins them
  *                  signals.c   HUP, INT, TERM, PIPE as something to wait for
  *                  stats.c     the numbers of a run
+ *                  hash.c      the checksum of a stream
  *
  *   source half                              sink half
  *     walk.c     names, in disk order          unpack.c   batches for workers

@@ -14,7 +14,7 @@ cd "$TOP_SRCDIR" || exit 1
 
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
-diag size text path thread opts
+diag size text path thread opts hash
 ring
 record meta extent owner end_fd pass
 walk links gate
@@ -36,6 +36,8 @@ pthread.h: ring pool thread
 stdatomic.h: ring pool thread
 archive.h: tar
 archive_entry.h: tar
+xxhash.h: hash
+zlib.h: hash gzip
 '
 
 # What ring may include beside system headers.

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zlib.h>
+
+struct hash {
+	XXH3_state_t *xxh3;	/* NULL: CRC32 */
+	uLong crc;
+};
+
+static const struct { const char *name; int digits; } kinds[] = {
+	[HASH_NONE] = { "none", 0 },
+	[HASH_XXH3] = { "xxh3", 16 },
+	[HASH_CRC32] = { "crc32", 8 },
+};
+
+struct hash *hash_new(enum hash_kind kind)
+{
+	struct hash *hash = calloc(1, sizeof(*hash));
+
+	if (!hash || kind != HASH_XXH3)
+		return hash;
+	hash->xxh3 = XXH3_createState();
+	if (hash->xxh3 && XXH3_64bits_reset(hash->xxh3) == XXH_OK)
+		return hash;
+	hash_free(hash);
+	return NULL;
+}
+
+void hash_free(struct hash *hash)
+{
+	if (!hash)
+		return;
+	XXH3_freeState(hash->xxh3);
+	free(hash);
+}
+
+void hash_add(struct hash *hash, const void *bytes, size_t size)
+{
+	if (hash->xxh3)
+		(void)XXH3_64bits_update(hash->xxh3, bytes, size);
+	else
+		hash->crc = crc32_z(hash->crc, bytes, size);
+}
+
+uint64_t hash_sum(const struct hash *hash)
+{
+	return hash->xxh3 ? XXH3_64bits_digest(hash->xxh3) : hash->crc;
+}
+
+int hash_digits(enum hash_kind kind)
+{
+	return kinds[kind].digits;
+}
+
+enum hash_kind hash_find(const char *name)
+{
+	if (strcmp(name, kinds[HASH_XXH3].name) == 0)
+		return HASH_XXH3;
+	return strcmp(name, kinds[HASH_CRC32].name) == 0 ? HASH_CRC32 : HASH_NONE;
+}
+
+const char *hash_name(enum hash_kind kind)
+{
+	return kinds[kind].name;
+}
