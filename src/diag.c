@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -46,6 +47,7 @@ static struct lock output_lock = { PTHREAD_MUTEX_INITIALIZER,
 static enum status highest;
 static struct loss losses[DIAG_KINDS];
 static bool be_quiet;
+static int log_fd = -1;
 
 void diag_init(bool quiet)
 {
@@ -162,19 +164,13 @@ size_t diag_escape(char *out, size_t size, const char *bytes, size_t len)
 
 /* --- messages --- */
 
-/* Writes the line and its newline in one write where the kernel takes it so. */
-static void line_print(struct text *line)
+/* In one write where the kernel takes it so. */
+static void bytes_print(int fd, const char *p, size_t left)
 {
-	text_put(line, "\n");
-	line->bytes[line->len - 1] = '\n';	/* also when it is cut short */
-	const char *p = line->bytes;
-	size_t left = line->len;
-
-	lock_take(&output_lock);
 	while (left > 0) {
-		ssize_t n = write(STDERR_FILENO, p, left);
+		ssize_t n = write(fd, p, left);
 		if (n < 0 && errno == EAGAIN) {
-			struct pollfd pfd = { STDERR_FILENO, POLLOUT, 0 };
+			struct pollfd pfd = { fd, POLLOUT, 0 };
 			poll(&pfd, 1, -1);
 		} else if (n < 0 && errno != EINTR) {
 			break;	/* nobody listens: there is nowhere to say so */
@@ -183,7 +179,41 @@ static void line_print(struct text *line)
 			left -= (size_t)n;
 		}
 	}
+}
+
+/* The line, newline included, with the time in front. */
+static void line_log(const struct text *line)
+{
+	time_t now = time(NULL);
+	struct text entry;
+	struct tm tm;
+	char when[32];
+
+	if (log_fd < 0 || !gmtime_r(&now, &tm))
+		return;
+	text_init(&entry);
+	text_add(&entry, when, strftime(when, sizeof(when), "%FT%TZ ", &tm));
+	text_add(&entry, line->bytes, line->len);
+	bytes_print(log_fd, entry.bytes, entry.len);
+	text_destroy(&entry);
+}
+
+/* `fd` is -1 for a line that goes to the log alone. */
+static void line_print_to(int fd, struct text *line)
+{
+	text_put(line, "\n");
+	line->bytes[line->len - 1] = '\n';	/* also when it is cut short */
+
+	lock_take(&output_lock);
+	if (fd >= 0)
+		bytes_print(fd, line->bytes, line->len);
+	line_log(line);
 	lock_give(&output_lock);
+}
+
+static void line_print(struct text *line)
+{
+	line_print_to(STDERR_FILENO, line);
 }
 
 static void line_add_name(struct text *line, const char *name)
@@ -216,8 +246,9 @@ static void line_add_format(struct text *line, const char *what, va_list args)
 	free(text);
 }
 
-__attribute__((format(printf, 3, 0)))
-static void message(const char *name, int err, const char *what, va_list args)
+__attribute__((format(printf, 4, 0)))
+static void message(int fd, const char *name, int err, const char *what,
+		    va_list args)
 {
 	struct text line;
 	int saved = errno;
@@ -226,7 +257,7 @@ static void message(const char *name, int err, const char *what, va_list args)
 	line_add_name(&line, name);
 	line_add_format(&line, what, args);
 	line_add_reason(&line, err);
-	line_print(&line);
+	line_print_to(fd, &line);
 	text_destroy(&line);
 	errno = saved;
 }
@@ -238,7 +269,7 @@ void diag_fail(enum status status, const char *name, int err,
 
 	diag_raise(status);
 	va_start(args, what);
-	message(name, err, what, args);
+	message(STDERR_FILENO, name, err, what, args);
 	va_end(args);
 }
 
@@ -252,8 +283,31 @@ void diag_note(const char *name, const char *what, ...)
 	if (quiet)
 		return;
 	va_start(args, what);
-	message(name, 0, what, args);
+	message(STDERR_FILENO, name, 0, what, args);
 	va_end(args);
+}
+
+void diag_log(int fd)
+{
+	lock_take(&output_lock);
+	log_fd = fd;
+	lock_give(&output_lock);
+}
+
+void diag_record(const char *name, const char *what, ...)
+{
+	va_list args;
+
+	va_start(args, what);
+	message(-1, name, 0, what, args);
+	va_end(args);
+}
+
+void diag_text(const char *text)
+{
+	lock_take(&output_lock);
+	bytes_print(STDERR_FILENO, text, strlen(text));
+	lock_give(&output_lock);
 }
 
 /* --- names listed --- */

@@ -62,6 +62,16 @@ void diag_fail(enum status status, const char *name, int err,
 void diag_note(const char *name, const char *what, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* From now on each line goes, with the time before it, to this descriptor also. */
+void diag_log(int fd);
+
+/* A line for the log alone; shaped like diag_note. */
+void diag_record(const char *name, const char *what, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Writes text as it is to standard error: for lines whose form is not ours. */
+void diag_text(const char *text);
+
 /*
  * Lists a name, escaped, on standard output (-v, -n).
  */

@@ -144,3 +144,13 @@ uint64_t clock_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
+
+void clock_wait(uint64_t moment)
+{
+	struct timespec until = { (time_t)(moment / 1000000000U),
+				  (long)(moment % 1000000000U) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) ==
+	       EINTR)
+		;
+}

@@ -60,4 +60,7 @@ uint64_t count_get(const uint64_t *counter);
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_ns(void);
 
+/* Sleeps until that moment of clock_ns. */
+void clock_wait(uint64_t moment);
+
 #endif
