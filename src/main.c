@@ -46,16 +46,16 @@
 #include "job.h"
 #include "signals.h"
 
-/* A file must not be opened where messages go. */
+/*
+ * A file must not be opened where messages go.  What is closed stays useless: who
+ * reads or writes it is told.
+ */
 static void open_standard_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null",
+				   fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int main(int argc, char **argv)
