@@ -9,9 +9,11 @@
  *                  cli.c       the command line: one table of options
  *                  spec.c      what the operands mean, and what is refused
  *                  host.c      operands that name another machine
+ *                  bufcli.c    the command line of the buffering stage alone
  *   plan           job.c       one run: makes the parts, starts threads, joins them
  *                  signals.c   HUP, INT, TERM, PIPE as something to wait for
  *                  stats.c     the numbers of a run
+ *                  buffer.c    the buffering stage alone: bytes in, bytes out
  *                  hash.c      the checksum of a stream
  *
  *   source half                              sink half
@@ -41,6 +43,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "bufcli.h"
+#include "buffer.h"
 #include "cli.h"
 #include "diag.h"
 #include "job.h"
@@ -58,12 +62,29 @@ static void open_standard_streams(void)
 				   fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+static int run_buffer(int argc, char **argv)
+{
+	struct buffer_opts opts;
+
+	switch (bufcli_parse(&opts, argc, argv)) {
+	case CLI_DONE:
+		return 0;
+	case CLI_REFUSED:
+		return BUFFER_FAILED;
+	case CLI_RUN:
+		break;
+	}
+	return buffer_run(&opts);
+}
+
 int main(int argc, char **argv)
 {
 	struct opts opts;
 	int number;
 
 	open_standard_streams();
+	if (bufcli_called(argc, argv))
+		return run_buffer(argc, argv);
 	switch (cli_parse(&opts, argc, argv)) {
 	case CLI_DONE:
 		return diag_status();

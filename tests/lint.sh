@@ -22,7 +22,8 @@ inodes apply pool
 pack packing packfile packattr restore object regular hardlink
 unpack
 stats signals host spec
-job cli
+job cli buffer
+bufcli
 main
 '
 
@@ -48,11 +49,11 @@ calls='
 exit: main
 _exit _Exit quick_exit: -
 
-printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag cli stats main thread
+printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag cli bufcli stats main thread
 
 openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: gate apply object regular hardlink restore walk pack packfile spec
 
-open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner main
+open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main
 fopen: size meta
 '
 
