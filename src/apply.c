@@ -111,11 +111,11 @@ static void set_owner(struct apply *apply)
 
 	if (owner_comes_right(apply))
 		return;
-	if (apply->at.fd >= 0)
+	if (!apply->at.handle)
 		done = fchown(apply->at.fd, apply->uid, apply->gid);
 	else
-		done = fchownat(apply->at.dirfd, apply->at.name, apply->uid,
-				apply->gid, AT_SYMLINK_NOFOLLOW);
+		done = fchownat(apply->at.fd, "", apply->uid, apply->gid,
+				AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 	if (done != 0) {
 		tell(apply, DIAG_NO_OWNER, errno, "chown", "");
 		return;
@@ -128,6 +128,7 @@ static void set_owner(struct apply *apply)
 /* setuid and setgid mean the owner they were given by. */
 static mode_t allowed_setid(struct apply *apply)
 {
+	const struct privileges *who = privileges_get();
 	mode_t want = apply->want;
 
 	if (!keeps(apply, PRESERVE_MODE))
@@ -135,32 +136,21 @@ static mode_t allowed_setid(struct apply *apply)
 	if (apply->now_uid != apply->meta.uid ||
 	    apply->now_gid != (int64_t)apply->meta.gid)
 		want &= ~(mode_t)(S_ISUID | S_ISGID);
+	/* The kernel would drop it without a word. */
+	if (!who->fsetid && !privileges_member(who, apply->meta.gid))
+		want &= ~(mode_t)S_ISGID;
 	if (want != apply->want)
 		tell(apply, DIAG_SETID, 0, NULL, "");
 	return want;
 }
 
-/* chmod of what is only known by name, without following a symlink. */
-static int chmod_name(const struct apply *apply, mode_t mode)
+/* chmod of what can't be opened, by the magic link of its handle. */
+static int chmod_handle(const struct apply *apply, mode_t mode)
 {
-	int handle = openat(apply->at.dirfd, apply->at.name,
-			    O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char link[32];
-	struct stat st;
-	int done = -1;
 
-	if (handle < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
-	if (fstat(handle, &st) == 0) {
-		errno = ESTALE;
-		if ((st.st_mode & S_IFMT) == (apply->meta.mode & S_IFMT))
-			done = fchmodat(AT_FDCWD, link, mode, 0);
-	}
-	int err = errno;
-	close(handle);
-	errno = err;
-	return done;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", apply->at.fd);
+	return fchmodat(AT_FDCWD, link, mode, 0);
 }
 
 static void remove_attribute(struct apply *apply, const char *name)
@@ -200,10 +190,10 @@ static void set_mode(struct apply *apply)
 	want = allowed_setid(apply);
 	if (want == apply->now_mode)
 		return;
-	if (apply->at.fd >= 0)
+	if (!apply->at.handle)
 		done = fchmod(apply->at.fd, want);
 	else
-		done = chmod_name(apply, want);
+		done = chmod_handle(apply, want);
 	if (done != 0)
 		tell(apply, DIAG_NO_MODE, errno, "chmod", "");
 	apply->now_mode = want;
@@ -217,11 +207,11 @@ static void set_times(struct apply *apply)
 
 	if (!keeps(apply, PRESERVE_TIMES))
 		return;
-	if (apply->at.fd >= 0)
+	if (!apply->at.handle)
 		done = futimens(apply->at.fd, times);
 	else
-		done = utimensat(apply->at.dirfd, apply->at.name, times,
-				 AT_SYMLINK_NOFOLLOW);
+		done = utimensat(apply->at.fd, "", times,
+				 AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 	if (done != 0)
 		tell(apply, DIAG_NO_TIMES, errno, "setting its times", "");
 }

@@ -49,7 +49,8 @@ struct apply_config {
 /* One object.  Filled by apply_begin, then by its maker. */
 struct apply {
 	const struct apply_config *config;
-	struct xattr_source at;	/* how to reach it: an open file, or a name */
+	struct xattr_source at;	/* how to reach it: an open file, or a handle, so
+				   that no name is looked up a second time */
 	const struct dir *dir;	/* for messages: where it is ... */
 	const char *shown;	/* ... under its final name; NULL: the directory */
 	struct meta meta;	/* what it shall have */

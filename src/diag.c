@@ -2,6 +2,7 @@
 #include "diag.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -164,21 +165,37 @@ size_t diag_escape(char *out, size_t size, const char *bytes, size_t len)
 
 /* --- messages --- */
 
-/* In one write where the kernel takes it so. */
+/* Nobody shall wait for a reader any more (diag_hurry). */
+static uint64_t hurried;
+
+/* Waits until `fd` takes a PIPE_BUF at least.  False when that is given up. */
+static bool wait_writable(int fd)
+{
+	struct pollfd pfd = { fd, POLLOUT, 0 };
+
+	while (poll(&pfd, 1, 100) <= 0)
+		if (count_get(&hurried))
+			return false;
+	return true;
+}
+
+/* In one write where the kernel takes it so; never stuck behind a full pipe. */
 static void bytes_print(int fd, const char *p, size_t left)
 {
-	while (left > 0) {
-		ssize_t n = write(fd, p, left);
-		if (n < 0 && errno == EAGAIN) {
-			struct pollfd pfd = { fd, POLLOUT, 0 };
-			poll(&pfd, 1, -1);
-		} else if (n < 0 && errno != EINTR) {
+	while (left > 0 && wait_writable(fd)) {
+		ssize_t n = write(fd, p, left < PIPE_BUF ? left : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			break;	/* nobody listens: there is nowhere to say so */
-		} else if (n > 0) {
+		if (n > 0) {
 			p += n;
 			left -= (size_t)n;
 		}
 	}
+}
+
+void diag_hurry(void)
+{
+	count_add(&hurried, 1);
 }
 
 /* The line, newline included, with the time in front. */
@@ -312,15 +329,18 @@ void diag_text(const char *text)
 
 /* --- names listed --- */
 
+/* Told once: a full disk would fail for every name. */
 static void list_check(void)
 {
+	static uint64_t told;
 	int err = errno;
 
 	if (!ferror(stdout))
 		return;
 	clearerr(stdout);
-	diag_fail(STATUS_PARTIAL, NULL, err,
-		  "writing names to standard output");
+	if (count_add(&told, 1) == 1)
+		diag_fail(STATUS_PARTIAL, NULL, err,
+			  "writing names to standard output");
 }
 
 void diag_list(const char *name)

@@ -88,6 +88,12 @@ void diag_list_end(void);
 void diag_count(enum diag_kind kind, const char *name, const char *what,
 		int err);
 
+/*
+ * From now on no message waits for a reader that does not read: it is dropped.  For
+ * a process that has been told to end.
+ */
+void diag_hurry(void);
+
 /* Prints the lines of diag_count.  Call once, at the end of a run. */
 void diag_summary(void);
 

@@ -87,7 +87,8 @@ struct pair {
 struct references {
 	enum reflink mode;
 	struct lock lock;
-	unsigned places;
+	unsigned most;		/* descriptors under way */
+	unsigned places;	/* ... that are still free */
 	bool cancelled;
 	struct pair pairs[PAIRS_MAX];
 	size_t npairs;
@@ -100,7 +101,7 @@ struct references *references_new(enum reflink mode, unsigned descriptors)
 	if (!refs)
 		return NULL;
 	refs->mode = mode;
-	refs->places = descriptors;
+	refs->most = refs->places = descriptors;
 	lock_init(&refs->lock);
 	return refs;
 }
@@ -158,6 +159,8 @@ static void forget_ability(struct references *refs,
 
 bool references_possible(struct references *refs, dev_t from, dev_t to)
 {
+	if (refs->most == 0)
+		return false;
 	return refs->mode == REFLINK_ALWAYS || abilities(refs, from, to) != 0;
 }
 

@@ -41,6 +41,7 @@ struct dir {
 	bool streaming;			/* the stream is in it (one of the holds) */
 	enum sweep sweep;		/* of old temporary names */
 	bool inherits;
+	bool linked;			/* its name is a symlink that was followed */
 	bool has_final;
 	int64_t group;			/* of new files; -1: not known */
 	struct dir_facts facts;
@@ -229,7 +230,8 @@ struct gate *gate_new(const struct gate_config *config)
 
 static int reopen(const struct dir *dir, int from, const char *name)
 {
-	int fd = openat(from, name, open_flags);
+	int fd = openat(from, name, dir->linked ? open_flags & ~O_NOFOLLOW :
+						  open_flags);
 	struct stat st;
 
 	if (fd < 0)
@@ -264,8 +266,7 @@ static int reopen_from_above(struct dir *dir)
 	return fd;
 }
 
-/* A run that broke off: modes that were widened for it are put back. */
-static void put_back_modes(struct gate *gate)
+void gate_put_back(struct gate *gate)
 {
 	for (struct dir *dir = gate->all; dir; dir = dir->next) {
 		int fd;
@@ -284,7 +285,6 @@ void gate_free(struct gate *gate)
 {
 	if (!gate)
 		return;
-	put_back_modes(gate);
 	while (gate->all) {
 		struct dir *dir = gate->all;
 
@@ -480,7 +480,8 @@ static int open_taken(struct gate *gate, struct dir *dir, int parent)
 		return open_existing(gate, dir, parent, open_flags);
 	if (S_ISLNK(st.st_mode) &&
 	    fstatat(parent, dir->name, &st, 0) == 0 && S_ISDIR(st.st_mode)) {
-		if (gate->config.keep_dirlink)
+		dir->linked = gate->config.keep_dirlink;
+		if (dir->linked)
 			return open_existing(gate, dir, parent,
 					     open_flags & ~O_NOFOLLOW);
 		tell(gate, dir, 0, "is a symbolic link to a directory: neither "

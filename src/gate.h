@@ -42,6 +42,12 @@ struct gate_config {
 struct gate *gate_new(const struct gate_config *config);
 void gate_free(struct gate *gate);
 
+/*
+ * Puts back modes that were widened for work that will not be finished.  When no
+ * worker is left.
+ */
+void gate_put_back(struct gate *gate);
+
 /* The destination directory itself. */
 struct dir *gate_root(struct gate *gate);
 

@@ -19,6 +19,12 @@ struct link_source {
 	int dirfd;
 };
 
+static bool links_refused(int err)
+{
+	return err == EMLINK || err == EPERM || err == EOPNOTSUPP ||
+	       err == ENOSYS;
+}
+
 static int make_link(struct worker *worker, const char *name,
 		     const struct record *record)
 {
@@ -26,8 +32,10 @@ static int make_link(struct worker *worker, const char *name,
 	const struct link_source *from = record->data;
 	struct stat st;
 
-	if (linkat(from->dirfd, from->place.name, worker->dirfd, name, 0) != 0)
+	if (linkat(from->dirfd, from->place.name, worker->dirfd, name, 0) != 0) {
+		worker->object.refused = links_refused(errno) ? errno : 0;
 		return -1;
+	}
 	/* Somebody may have put another file under the first name. */
 	if (fstatat(worker->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == from->place.dev && st.st_ino == from->place.ino)
@@ -42,15 +50,10 @@ static bool link_there(struct worker *worker, const struct link_source *from)
 {
 	struct stat st;
 
-	return fstatat(worker->dirfd, worker->object.name, &st,
+	return gate_facts(worker->dir)->existed &&
+	       fstatat(worker->dirfd, worker->object.name, &st,
 		       AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_dev == from->place.dev && st.st_ino == from->place.ino;
-}
-
-static bool links_refused(int err)
-{
-	return err == EMLINK || err == EPERM || err == EOPNOTSUPP ||
-	       err == ENOSYS;
 }
 
 /* Attributes of a second inode, taken over from the first. */
@@ -79,13 +82,16 @@ static void twin_file(struct worker *worker, struct record *record,
 		      const struct link_source *from, struct inode *inode)
 {
 	struct object *object = &worker->object;
-	int in = openat(from->dirfd, from->place.name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	const struct xattr_source source = { .fd = in };
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int in = openat(from->dirfd, from->place.name, flags | O_NOATIME);
+	struct xattr_source source = { .fd = in };
 	struct stat st;
 
+	if (in < 0 && errno == EPERM)
+		in = openat(from->dirfd, from->place.name, flags);
+	source.fd = in;
 	if (in < 0 || fstat(in, &st) != 0) {
-		fail(worker, errno, "opening its first name");
+		object_tell(worker, errno, "opening its first name");
 		object_give_up(worker);
 		inode_drop(worker->restore->config.inodes, inode);
 		if (in >= 0)
@@ -108,8 +114,11 @@ static void twin_file(struct worker *worker, struct record *record,
 static void twin_special(struct worker *worker, struct record *record,
 			 const struct link_source *from, struct inode *inode)
 {
-	const struct xattr_source source = { -1, from->dirfd,
-					     from->place.name };
+	const struct xattr_source source = {
+		.fd = -1,
+		.dirfd = from->dirfd,
+		.name = from->place.name,
+	};
 	char target[PATH_MAX + 1];
 	ssize_t len;
 
@@ -120,7 +129,7 @@ static void twin_special(struct worker *worker, struct record *record,
 		len = readlinkat(from->dirfd, from->place.name, target,
 				 sizeof(target) - 1);
 		if (len < 0) {
-			fail(worker, errno, "readlinkat of its first name");
+			object_tell(worker, errno, "readlinkat of its first name");
 			object_give_up(worker);
 			inode_drop(worker->restore->config.inodes, inode);
 			return;
@@ -145,11 +154,11 @@ static void make_twin(struct worker *worker, struct record *record,
 		      int err)
 {
 	if (err == EMLINK)
-		fail(worker, err, "linkat: it begins another inode with the "
-				  "same contents");
+		object_tell(worker, err, "linkat: it begins another inode with the "
+			    "same contents");
 	else
-		fail_kind(worker, DIAG_NO_LINK, EOPNOTSUPP,
-			  "linkat: copied instead");
+		object_tell_kind(worker, DIAG_NO_LINK, EOPNOTSUPP,
+				 "linkat: copied instead");
 	if (S_ISREG(record->meta.mode))
 		twin_file(worker, record, from, inode);
 	else
@@ -182,15 +191,13 @@ static bool link_make(struct worker *worker, struct record *record,
 		      const struct link_source *from, struct inode *inode)
 {
 	record->data = from;
-	if (make_link(worker, worker->object.name, record) == 0 ||
-	    (errno == EEXIST && link_there(worker, from))) {
+	if (link_there(worker, from) ||
+	    object_make(worker, make_link, record, "linkat",
+			DIAG_NO_LINK) == 0)
 		object_finish(worker);
-	} else if (links_refused(errno)) {
-		return make_only_twin(worker, record, from, inode, errno);
-	} else if (object_make(worker, make_link, record, "linkat",
-			       DIAG_NO_LINK) == 0) {
-		object_finish(worker);
-	}
+	else if (worker->object.refused != 0)
+		return make_only_twin(worker, record, from, inode,
+				      worker->object.refused);
 	inode_drop(worker->restore->config.inodes, inode);
 	return true;
 }
@@ -205,14 +212,14 @@ static bool link_find(struct worker *worker, struct inode *inode,
 	if (!inode_wait(config->inodes, inode, &from->place)) {
 		stopped = restore_stopped(worker->restore);
 		if (!stopped)
-			fail(worker, 0, "not linked: its first name could not "
-					"be made");
+			object_tell(worker, 0, "not linked: its first name could not "
+				    "be made");
 		return false;
 	}
 	from->dirfd = gate_enter(config->gate, from->place.dir);
 	if (from->dirfd < 0)
-		fail(worker, 0, "not linked: the directory of its first name "
-				"can't be entered");
+		object_tell(worker, 0, "not linked: the directory of its first name "
+			    "can't be entered");
 	return from->dirfd >= 0;
 }
 

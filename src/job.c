@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,31 +36,61 @@ struct budget {
 };
 
 enum {
-	FDS_OWN = 16,		/* standard streams, roots, signals, libraries */
+	FDS_OWN = 5,		/* to come: DST, signals, one in passing */
+	FDS_LOOKED_AT = 1024,
 	FDS_WORKER = 3,		/* a file, a handle, a spare */
 	PACKER_PATIENCE = 300,	/* ms, for a packer that was told to stop */
 };
 
-static void budget_share(struct budget *budget, unsigned jobs)
+/* Descriptors that are open already: ours, and what the caller left open. */
+static unsigned fds_open(unsigned limit)
+{
+	unsigned count = 0;
+
+	for (unsigned fd = 0; fd < limit && fd < FDS_LOOKED_AT; fd++)
+		if (fcntl((int)fd, F_GETFD) >= 0)
+			count++;
+	return count;
+}
+
+static unsigned fds_free(void)
 {
 	struct rlimit limit;
-	unsigned all = 1024;
+	unsigned most = 1024, taken;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-			all = limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur :
-						      4096;
+			most = limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur :
+						       4096;
 	}
-	all = all > FDS_OWN + 24 ? all - FDS_OWN : 24;
+	taken = fds_open(most) + FDS_OWN;
+	return most > taken ? most - taken : 0;
+}
+
+static unsigned at_most(unsigned n, unsigned most)
+{
+	return n < most ? n : most;
+}
+
+/* The least is what one worker and a walk need; below that it can't be helped. */
+static void budget_share(struct budget *budget, unsigned jobs)
+{
+	unsigned all = fds_free();
+
 	budget->workers = jobs;
 	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
 		budget->workers--;
-	all -= budget->workers * FDS_WORKER;
-	budget->walk = all / 4 < 64 ? all / 4 : 64;
-	budget->references = all / 4 < 64 ? all / 4 : 64;
-	budget->gate = all / 2 < 256 ? all / 2 : 256;
+	all -= at_most(all, budget->workers * FDS_WORKER);
+	budget->walk = at_most(all / 4, 64);
+	if (budget->walk < 3)
+		budget->walk = 3;
+	all -= at_most(all, budget->walk);
+	budget->references = at_most(all / 3, 64);
+	budget->gate = at_most(all - budget->references, 256);
+	if (budget->gate < 2)
+		budget->gate = 2;
 }
 
 struct job {
@@ -218,7 +249,7 @@ static int start_threads(struct job *job)
 		return -1;
 	if (thread_start(&job->packer, "pack", packer_main, job) == 0)
 		return 0;
-	restore_stop(job->restore, errno);
+	(void)restore_stop(job->restore, errno);
 	(void)unpack_join(job->unpack);
 	return -1;
 }
@@ -240,12 +271,16 @@ static int wait_and_join(struct job *job)
 {
 	int number = signals_wait();
 
-	if (number != 0)
-		restore_stop(job->restore, EINTR);
+	if (number != 0) {
+		signals_close();	/* a second one kills at once */
+		diag_hurry();
+		(void)restore_stop(job->restore, EINTR);
+	}
 	if (unpack_join(job->unpack) != 0 && number == 0 &&
 	    diag_status() < STATUS_STOPPED)
 		diag_fail(STATUS_STOPPED, NULL, 0,
 			  "the copy broke off before its end");
+	gate_put_back(job->gate);
 	if (ring_reason(job->ring) == 0) {
 		thread_join(&job->packer);
 		return number;
@@ -278,7 +313,7 @@ static int job_copy(struct job *job)
 		return 0;
 	}
 	number = wait_and_join(job);
-	if (job->opts->verbose > 0)
+	if (job->opts->verbose > 0 && !job->packer_stuck)
 		diag_list_end();
 	if (job->opts->stats)
 		print_stats(job);
@@ -324,5 +359,5 @@ int job_run(const struct opts *opts)
 		number = job_copy(&job);
 	diag_summary();
 	job_destroy(&job);
-	return number;
+	return job.packer_stuck && number == 0 ? JOB_LEFT_BEHIND : number;
 }

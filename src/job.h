@@ -10,8 +10,12 @@
 
 /*
  * Runs what the options ask for.  All failures are told by diag, whose status is the
- * run's.  Returns 0, or the number of the signal that the process has to die of.
+ * run's.  Returns 0; or the number of the signal that the process has to die of; or
+ * JOB_LEFT_BEHIND when a thread is stuck in a call and the process has to end without
+ * waiting for it (_exit).
  */
+enum { JOB_LEFT_BEHIND = -1 };
+
 int job_run(const struct opts *opts);
 
 #endif

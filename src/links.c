@@ -2,7 +2,7 @@
 /*
  * Open addressing with linear probing; an entry that goes closes the gap behind it
  * (Knuth, The Art of Computer Programming 3, 6.4, algorithm R), so there are no
- * tombstones and the table can shrink.  24 bytes an entry, between a quarter and
+ * tombstones and the table can shrink.  32 bytes an entry, between a quarter and
  * two thirds full.
  */
 #include "links.h"
@@ -13,6 +13,7 @@ struct entry {
 	uint64_t dev, ino;
 	uint32_t id;		/* 0: free */
 	uint32_t left;		/* names still to come */
+	uint32_t mark;		/* of what it was when it was met */
 };
 
 struct links {
@@ -136,10 +137,15 @@ static void drop(struct links *links, struct entry *entry)
 }
 
 int links_meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink,
-	       struct link *link)
+	       uint32_t mark, struct link *link)
 {
 	struct entry *entry = find(links->table, links->slots, dev, ino);
 
+	link->changed = entry->id != 0 && entry->mark != mark;
+	if (link->changed) {
+		drop(links, entry);
+		entry = find(links->table, links->slots, dev, ino);
+	}
 	link->first = entry->id == 0;
 	if (!link->first) {
 		link->id = entry->id;
@@ -155,7 +161,8 @@ int links_meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink,
 	}
 	if (give_id(links, &link->id) != 0)
 		return -1;
-	*entry = (struct entry){ dev, ino, link->id, (uint32_t)nlink - 1 };
+	*entry = (struct entry){ dev, ino, link->id, (uint32_t)nlink - 1,
+				 mark };
 	links->open++;
 	link->last = false;
 	return 0;

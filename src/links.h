@@ -25,15 +25,18 @@ void links_free(struct links *links);
 struct link {
 	uint32_t id;		/* of the inode, from 1; used again after the last */
 	bool first;		/* no name of it was met before */
+	bool changed;		/* ... under this number another file was */
 	bool last;		/* no further one is expected */
 };
 
 /*
- * Tells that a name of (dev, ino) was met, whose link count is `nlink` (2 or
- * more).  Returns 0, or -1 with errno ENOMEM.
+ * Tells that a name of the inode (dev, ino) was met, whose link count is `nlink` (2 or
+ * more).  `mark` stands for what the inode is (type, size, mtime): another one than
+ * before, and its number was used again for a file that nobody has seen.  Returns
+ * 0, or -1 with errno ENOMEM.
  */
 int links_meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink,
-	       struct link *link);
+	       uint32_t mark, struct link *link);
 
 /* The inode could not be packed: its next name is a first one again. */
 void links_forget(struct links *links, dev_t dev, ino_t ino);

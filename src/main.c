@@ -26,6 +26,7 @@
  *                                              apply.c    metadata, in order
  *                                              inodes.c   names of one inode
  *                                              gate.c     the only way to a name
+ *                                              temp.c     names until complete
  *
  *   language       record.c    what both halves speak, in the ring
  *   ends           end_fd.c    byte streams on descriptors
@@ -95,6 +96,8 @@ int main(int argc, char **argv)
 	}
 	diag_init(opts.quiet);
 	number = job_run(&opts);
+	if (number == JOB_LEFT_BEHIND)
+		_exit((int)diag_status());
 	if (number != 0)
 		signals_die(number);
 	return diag_status();

@@ -93,7 +93,8 @@ enum xattr_class xattr_classify(const char *name)
 
 /*
  * There is no *at() call for the attributes of a symlink or a device before Linux
- * 6.13; the magic link of the held directory makes one.
+ * 6.13; the magic link of the held directory, or of a handle, makes one.  That of
+ * a handle has to be followed, and leads to the very inode, symlink or not.
  */
 enum { PROC_PATH_MAX = 32 + 256 };
 
@@ -101,6 +102,10 @@ static const char *xattr_path(const struct xattr_source *at, char *path)
 {
 	int len;
 
+	if (at->handle) {
+		snprintf(path, PROC_PATH_MAX, "/proc/self/fd/%d", at->fd);
+		return path;
+	}
 	if (at->dirfd == AT_FDCWD)
 		return at->name;
 	len = snprintf(path, PROC_PATH_MAX, "/proc/self/fd/%d/%s", at->dirfd,
@@ -131,10 +136,13 @@ static ssize_t list_once(const struct xattr_source *source, char *out,
 	char room[PROC_PATH_MAX];
 	const char *path;
 
-	if (source->fd >= 0)
+	if (source->fd >= 0 && !source->handle)
 		return flistxattr(source->fd, out, size);
 	path = xattr_path(source, room);
-	return path ? llistxattr(path, out, size) : -1;
+	if (!path)
+		return -1;
+	return source->handle ? listxattr(path, out, size) :
+				llistxattr(path, out, size);
 }
 
 static ssize_t get_once(const struct xattr_source *source, const char *name,
@@ -143,10 +151,13 @@ static ssize_t get_once(const struct xattr_source *source, const char *name,
 	char room[PROC_PATH_MAX];
 	const char *path;
 
-	if (source->fd >= 0)
+	if (source->fd >= 0 && !source->handle)
 		return fgetxattr(source->fd, name, out, size);
 	path = xattr_path(source, room);
-	return path ? lgetxattr(path, name, out, size) : -1;
+	if (!path)
+		return -1;
+	return source->handle ? getxattr(path, name, out, size) :
+				lgetxattr(path, name, out, size);
 }
 
 /* Small first: the kernel clears as much as it is offered. */
@@ -191,10 +202,13 @@ int xattr_set(const struct xattr_source *target, const char *name,
 	char room[PROC_PATH_MAX];
 	const char *path;
 
-	if (target->fd >= 0)
+	if (target->fd >= 0 && !target->handle)
 		return fsetxattr(target->fd, name, value, size, 0);
 	path = xattr_path(target, room);
-	return path ? lsetxattr(path, name, value, size, 0) : -1;
+	if (!path)
+		return -1;
+	return target->handle ? setxattr(path, name, value, size, 0) :
+				lsetxattr(path, name, value, size, 0);
 }
 
 int xattr_remove(const struct xattr_source *target, const char *name)
@@ -203,10 +217,11 @@ int xattr_remove(const struct xattr_source *target, const char *name)
 	const char *path;
 	int done;
 
-	if (target->fd >= 0)
+	if (target->fd >= 0 && !target->handle)
 		done = fremovexattr(target->fd, name);
 	else if ((path = xattr_path(target, room)) != NULL)
-		done = lremovexattr(path, name);
+		done = target->handle ? removexattr(path, name) :
+					lremovexattr(path, name);
 	else
 		return -1;
 	if (done != 0 && (errno == ENODATA || errno == EOPNOTSUPP))

@@ -54,6 +54,7 @@ struct xattr_source {
 	int fd;			/* open file, or -1 */
 	int dirfd;
 	const char *name;
+	bool handle;		/* fd was opened with O_PATH */
 };
 
 /* A buffer that grows and is used again and again; starts zeroed. */

@@ -6,17 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "temp.h"
 #include "thread.h"
-
-enum {
-	WORKERS_MAX = 64,
-	TEMP_MAX = 4 * WORKERS_MAX,	/* names tried */
-	TEMP_OLD = 60,			/* seconds */
-};
 
 /* ---- telling ---- */
 
@@ -30,34 +23,35 @@ bool is_the_end(const struct worker *worker, int err)
 					gate_facts(gate_root(gate))->dev);
 }
 
-void fail_name(struct worker *worker, const char *name, int err,
-	       const char *what)
+void object_tell_name(struct worker *worker, const char *name, int err,
+		      const char *what)
 {
 	struct restore *restore = worker->restore;
-	char *path = gate_path(restore->config.gate, worker->dir, name);
-
 	bool stop = is_the_end(worker, err);
+	char *path;
 
+	/* Of several workers that meet the end one tells it. */
+	if (stop && !restore_stop(restore, err))
+		return;
+	path = gate_path(restore->config.gate, worker->dir, name);
 	diag_fail(stop ? STATUS_STOPPED : STATUS_PARTIAL, path ? path : name,
 		  err, "%s", what);
 	free(path);
-	if (stop)
-		restore_stop(restore, err);
 }
 
-void fail(struct worker *worker, int err, const char *what)
+void object_tell(struct worker *worker, int err, const char *what)
 {
-	fail_name(worker, worker->object.name, err, what);
+	object_tell_name(worker, worker->object.name, err, what);
 }
 
-void fail_kind(struct worker *worker, enum diag_kind kind, int err,
-	       const char *what)
+void object_tell_kind(struct worker *worker, enum diag_kind kind, int err,
+		      const char *what)
 {
 	struct restore *restore = worker->restore;
 	char *path;
 
 	if (err != EOPNOTSUPP && err != ENOSYS) {
-		fail(worker, err, what);
+		object_tell(worker, err, what);
 		return;
 	}
 	path = gate_path(restore->config.gate, worker->dir,
@@ -84,7 +78,7 @@ static enum way clear_way(struct worker *worker, struct stat *st)
 	if (fstatat(worker->dirfd, name, st, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return WAY_FREE;
-		fail(worker, errno, "fstatat");
+		object_tell(worker, errno, "fstatat");
 		return WAY_BLOCKED;
 	}
 	if (opts->keep)
@@ -95,79 +89,28 @@ static enum way clear_way(struct worker *worker, struct stat *st)
 	if (unlinkat(worker->dirfd, name, is_dir ? AT_REMOVEDIR : 0) == 0 ||
 	    errno == ENOENT)
 		return WAY_FREE;
-	fail(worker, errno,
-	     is_dir ? "a directory is in its place, which is not removed" :
-		      "unlinkat");
+	object_tell(worker, errno,
+		    is_dir ? "a directory is in its place, which is not removed" :
+		    "unlinkat");
 	return WAY_BLOCKED;
 }
 
-/* A name that can't be opened to ask for its lock: is nobody at work on it? */
-static bool temp_is_old(int dirfd, const char *temp)
-{
-	struct stat st;
-
-	if (fstatat(dirfd, temp, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return false;
-	/* What is no file lives under such a name for a moment only. */
-	return !S_ISREG(st.st_mode) || st.st_ctime < time(NULL) - TEMP_OLD;
-}
-
-/* Removes a temporary name, unless a living run holds a lock on it. */
-static bool temp_remove(int dirfd, const char *temp)
-{
-	int fd = openat(dirfd, temp, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					     O_CLOEXEC);
-	bool stale;
-
-	if (fd < 0 && errno == ENOENT)
-		return false;
-	stale = fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 :
-			  temp_is_old(dirfd, temp);
-	stale = stale && unlinkat(dirfd, temp, 0) == 0;
-	if (fd >= 0)
-		close(fd);
-	return stale;
-}
-
-static void temp_name(char *temp, unsigned number)
-{
-	snprintf(temp, TEMP_NAME, ".tarpipe-tmp-%u", number);
-}
-
-void object_sweep(struct worker *worker)
+void object_sweep(struct worker *worker, struct dir *dir, int fd)
 {
 	struct gate *gate = worker->restore->config.gate;
-	unsigned most = worker->restore->config.workers;
-	char temp[TEMP_NAME];
 
-	if (!gate_sweep_begin(gate, worker->dir))
+	if (!gate_sweep_begin(gate, dir))
 		return;
-	if (most < 8)
-		most = 8;
-	/* Where there is one, a run with more workers may have left more. */
-	for (unsigned i = 0; i < most; i++) {
-		temp_name(temp, i);
-		if (temp_remove(worker->dirfd, temp))
-			most = TEMP_MAX;
-	}
-	gate_sweep_end(gate, worker->dir);
+	temp_sweep(fd, worker->buffer, COPY_SIZE);
+	gate_sweep_end(gate, dir);
 }
 
-/*
- * Makes an object under a temporary name.  A worker's first choice is its own; only
- * another run can have taken it.
- */
+/* Makes an object under a name that nobody else has. */
 static int make_temporary(struct worker *worker, maker *make,
 			  const struct record *record)
 {
-	for (unsigned i = worker->index; i < TEMP_MAX; i += WORKERS_MAX) {
-		temp_name(worker->temp, i);
-		if (make(worker, worker->temp, record) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
+	temp_name(worker->temp, worker->restore->temp_run, worker->index);
+	return make(worker, worker->temp, record);
 }
 
 /* ---- the life of an object ---- */
@@ -184,8 +127,10 @@ void object_reset(struct object *object)
 	object->inode = NULL;
 	object->source = -1;
 	object->temp_ino = 0;
+	object->refused = 0;
 	object->end = 0;
 	object->apply.at.fd = -1;
+	object->apply.at.handle = false;
 }
 
 /* The inode's first name came to nothing (or, under -k, to something else). */
@@ -248,7 +193,7 @@ void object_begin(struct worker *worker, const struct record *record,
 	apply->dir = worker->dir;
 	apply->shown = object->name;
 	if (gate_check(object->name) != 0) {
-		fail(worker, 0, "refused: no name of an entry");
+		object_tell(worker, 0, "refused: no name of an entry");
 		object_give_up(worker);
 	} else if (worker->dirfd < 0 || restore_stopped(worker->restore)) {
 		object_give_up(worker);
@@ -265,8 +210,19 @@ void object_discard(struct worker *worker)
 	if (!object->skip &&
 	    unlinkat(worker->dirfd, object_name(worker), 0) != 0 &&
 	    errno != ENOENT)
-		fail(worker, errno, "removing what is not complete");
+		object_tell(worker, errno, "removing what is not complete");
 	object_give_up(worker);
+}
+
+static int make_failed(struct worker *worker, enum diag_kind kind, int err,
+		       const char *call)
+{
+	/* A link that is refused may yet become a file of its own. */
+	if (worker->object.refused == 0) {
+		object_tell_kind(worker, kind, err, call);
+		object_give_up(worker);
+	}
+	return -1;
 }
 
 /* Under a temporary name, because its own is taken. */
@@ -278,9 +234,7 @@ static int make_beside(struct worker *worker, maker *make,
 		worker->object.temporary = true;
 		return 0;
 	}
-	fail_kind(worker, kind, errno, call);
-	object_give_up(worker);
-	return -1;
+	return make_failed(worker, kind, errno, call);
 }
 
 int object_make(struct worker *worker, maker *make,
@@ -309,9 +263,7 @@ int object_make(struct worker *worker, maker *make,
 			return -1;
 		}
 	}
-	fail_kind(worker, kind, errno, call);
-	object_give_up(worker);
-	return -1;
+	return make_failed(worker, kind, errno, call);
 }
 
 static void object_done(struct worker *worker)
@@ -326,7 +278,7 @@ static void object_done(struct worker *worker)
 			    AT_SYMLINK_NOFOLLOW) == 0)
 			inode_made(worker, &st);
 		else
-			fail(worker, errno, "fstatat");
+			object_tell(worker, errno, "fstatat");
 		object_give_up(worker);
 	}
 	object_reset(object);
@@ -349,14 +301,14 @@ void object_finish(struct worker *worker)
 	struct object *object = &worker->object;
 
 	if (object->temporary && !temp_is_mine(worker)) {
-		fail(worker, 0, "its temporary name was taken by another file");
+		object_tell(worker, 0, "its temporary name was taken by another file");
 		object_give_up(worker);
 		return;
 	}
 	if (object->temporary &&
 	    renameat(worker->dirfd, worker->temp, worker->dirfd,
 		     object->name) != 0) {
-		fail(worker, errno, "renameat");
+		object_tell(worker, errno, "renameat");
 		object_discard(worker);
 		return;
 	}

@@ -17,10 +17,10 @@
 #include "apply.h"
 #include "diag.h"
 #include "restore.h"
+#include "temp.h"
 #include "thread.h"
 
 enum {
-	TEMP_NAME = 32,
 	COPY_SIZE = 256 << 10,		/* worker->buffer */
 	XATTR_VALUE_MAX = 64 << 10,	/* worker->value */
 };
@@ -31,6 +31,7 @@ struct restore {
 	struct restore_counts counts;
 	uint64_t stopped;
 	struct lock twins;		/* one at a time (hardlink.c) */
+	uint64_t temp_run;		/* for temp_name */
 };
 
 /* The object between its head and its END. */
@@ -43,6 +44,7 @@ struct object {
 	ino_t temp_ino;			/* (0: not known) */
 	bool sparse;
 	struct inode *inode;		/* held; NULL: one name only */
+	int refused;			/* LINK: why no further name is possible */
 	int source;			/* descriptor to copy from by reference, or -1 */
 	uint64_t end;			/* the file's size as it is now */
 	struct apply apply;
@@ -60,7 +62,7 @@ struct worker {
 	bool inherits;
 
 	struct object object;
-	char temp[TEMP_NAME];
+	char temp[TEMP_NAME_SIZE];
 	unsigned char *buffer;		/* COPY_SIZE */
 	char *value;			/* XATTR_VALUE_MAX: one in parts ... */
 	size_t value_len;		/* ... of which so much is here */
@@ -76,24 +78,24 @@ typedef int maker(struct worker *worker, const char *name,
  * Tells what failed with a name (NULL: the directory) of the run's directory, or with
  * the object at hand.  ENOSPC ends the run.
  */
-void fail_name(struct worker *worker, const char *name, int err,
-	       const char *what);
-void fail(struct worker *worker, int err, const char *what);
+void object_tell_name(struct worker *worker, const char *name, int err,
+		      const char *what);
+void object_tell(struct worker *worker, int err, const char *what);
 
 /* After this error nothing more can be made: the file system is full or read-only. */
 bool is_the_end(const struct worker *worker, int err);
 
 /* The same as fail; what the file system can't do at all is told once for its kind. */
-void fail_kind(struct worker *worker, enum diag_kind kind, int err,
-	       const char *what);
+void object_tell_kind(struct worker *worker, enum diag_kind kind, int err,
+		      const char *what);
 
 /* ---- the life of an object ---- */
 
 /*
- * Removes what killed runs left in the run's directory; once, and only if it was
+ * Removes what killed runs left in a directory (entered); once, and only if it was
  * there before.  Comes before any temporary name of this run in it.
  */
-void object_sweep(struct worker *worker);
+void object_sweep(struct worker *worker, struct dir *dir, int fd);
 
 /* Begins with its head; object.skip is set where it can't be made. */
 void object_begin(struct worker *worker, const struct record *record,

@@ -116,6 +116,19 @@ int pack_end(struct pack *pack, uint64_t size, int failure)
 
 /* ---- several names ---- */
 
+/* FNV-1a over what tells one file from another under the same number. */
+static uint32_t inode_mark(const struct stat *st)
+{
+	const uint64_t parts[] = { st->st_mode & S_IFMT, (uint64_t)st->st_size,
+				   (uint64_t)st->st_mtim.tv_sec,
+				   (uint64_t)st->st_mtim.tv_nsec };
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		hash = (hash ^ parts[i]) * UINT64_C(0x100000001b3);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
 int pack_link(struct pack *pack, struct record *head, const struct stat *st)
 {
 	struct link link;
@@ -123,10 +136,14 @@ int pack_link(struct pack *pack, struct record *head, const struct stat *st)
 	if (st->st_nlink < 2 || !pack_keeps(pack, PRESERVE_LINKS))
 		return 0;
 	if (links_meet(pack->links, st->st_dev, st->st_ino, st->st_nlink,
-		       &link) != 0) {
+		       inode_mark(st), &link) != 0) {
 		pack_tell(pack, errno, "remembering its other names");
 		return 0;
 	}
+	if (link.changed)
+		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+			  "is not what its other names were: not linked to "
+			  "them");
 	head->id = link.id;
 	if (link.first)
 		return 0;
@@ -164,11 +181,23 @@ static int pack_object(struct pack *pack, struct record *head,
 	return pack_end(pack, head->meta.size, 0);
 }
 
+bool pack_is_mount(const struct walk_item *item)
+{
+	struct statx stx;
+
+	return statx(item->parent, item->name, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 /* A symlink, FIFO, socket or device. */
-static int pack_special(struct pack *pack)
+int pack_special(struct pack *pack)
 {
 	const struct walk_item *item = &pack->item;
-	const struct xattr_source from = { -1, item->parent, item->name };
+	const struct xattr_source from = {
+		.fd = -1,
+		.dirfd = item->parent,
+		.name = item->name,
+	};
 	char target[PATH_MAX + 1];
 	struct record head;
 	struct stat st;
@@ -179,6 +208,8 @@ static int pack_special(struct pack *pack)
 		pack_tell(pack, errno, "fstatat");
 		return 0;
 	}
+	if (S_ISREG(st.st_mode) && pack_is_mount(item))
+		return pack_file(pack);
 	if (IFTODT(st.st_mode) != item->type) {
 		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
 			  "has become another type of file: left out");
@@ -223,7 +254,11 @@ static int pack_enter(struct pack *pack)
 static int pack_leave(struct pack *pack, bool kept)
 {
 	const struct walk_item *item = &pack->item;
-	const struct xattr_source from = { item->fd, item->parent, item->name };
+	const struct xattr_source from = {
+		.fd = item->fd,
+		.dirfd = item->parent,
+		.name = item->name,
+	};
 	struct record head = { .type = RECORD_LEAVE, .dir = item->id };
 
 	if (item->id == 0 && kept) {

@@ -7,11 +7,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "extent.h"
+#include "thread.h"
+
+enum {
+	LEASE_TRIES = 3000,
+	LEASE_PAUSE = 20000000,		/* ns; together a minute */
+};
+
+/* Not in <linux/magic.h>. */
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+#ifndef MQUEUE_MAGIC
+#define MQUEUE_MAGIC 0x19800202
+#endif
 
 /* A file on its way. */
 struct file {
@@ -23,7 +38,24 @@ struct file {
 	bool settled;			/* its holes can be asked for */
 };
 
-/* procfs and its like: no storage behind, and sizes that mean nothing. */
+/* File systems without storage, whose sizes mean nothing. */
+static bool is_made_up(const struct statfs *fs)
+{
+	static const unsigned long magics[] = {
+		PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,	    SECURITYFS_MAGIC,	 SELINUX_MAGIC,
+		SMACK_MAGIC,	    CGROUP_SUPER_MAGIC,	 CGROUP2_SUPER_MAGIC,
+		PSTOREFS_MAGIC,	    EFIVARFS_MAGIC,	 BPF_FS_MAGIC,
+		BINFMTFS_MAGIC,	    NSFS_MAGIC,		 CONFIGFS_MAGIC,
+		MQUEUE_MAGIC,
+	};
+
+	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++)
+		if ((unsigned long)fs->f_type == magics[i])
+			return true;
+	return false;
+}
+
 static bool size_made_up(struct pack *pack, const struct file *file)
 {
 	struct statfs fs;
@@ -31,7 +63,7 @@ static bool size_made_up(struct pack *pack, const struct file *file)
 	if (!pack->asked || pack->asked_dev != file->st.st_dev) {
 		pack->asked = true;
 		pack->asked_dev = file->st.st_dev;
-		pack->made_up = fstatfs(file->fd, &fs) == 0 && fs.f_blocks == 0;
+		pack->made_up = fstatfs(file->fd, &fs) == 0 && is_made_up(&fs);
 	}
 	return pack->made_up;
 }
@@ -206,6 +238,9 @@ static void check_unchanged(struct pack *pack, struct file *file)
 		tell_size(pack, file, file->size);
 	else if (now.st_size > file->st.st_size)
 		tell_size(pack, file, (uint64_t)now.st_size);
+	else if (now.st_nlink == 0)
+		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+			  "was replaced or removed while it was read");
 	else if (now.st_mtim.tv_sec != file->st.st_mtim.tv_sec ||
 		 now.st_mtim.tv_nsec != file->st.st_mtim.tv_nsec)
 		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
@@ -321,7 +356,7 @@ static int pack_contents(struct pack *pack, struct file *file)
 	return got < 0 ? -1 : 0;
 }
 
-static int open_file(const struct walk_item *item)
+static int open_once(const struct walk_item *item)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
 			  O_CLOEXEC;
@@ -333,10 +368,43 @@ static int open_file(const struct walk_item *item)
 	return fd;
 }
 
+/*
+ * Somebody may hold a lease on it (a file server does): our open has told him to
+ * give it up, and the kernel takes it from him after a while.
+ */
+static int open_file(struct pack *pack)
+{
+	int fd = open_once(&pack->item);
+
+	for (unsigned i = 0; fd < 0 && errno == EWOULDBLOCK &&
+			     i < LEASE_TRIES && !ring_reason(pack->ring); i++) {
+		ring_urge(pack->ring);
+		clock_wait(clock_ns() + LEASE_PAUSE);
+		fd = open_once(&pack->item);
+	}
+	return fd;
+}
+
+/*
+ * Something else than the directory said: changed underfoot, unless another file is
+ * mounted over the name, for good.
+ */
+static int pack_other_type(struct pack *pack, const struct stat *st)
+{
+	struct walk_item *item = &pack->item;
+
+	if (!S_ISDIR(st->st_mode) && pack_is_mount(item)) {
+		item->type = (unsigned char)IFTODT(st->st_mode);
+		return pack_special(pack);
+	}
+	diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+		  "is no regular file any more: left out");
+	return 0;
+}
+
 int pack_file(struct pack *pack)
 {
-	const struct walk_item *item = &pack->item;
-	struct file file = { .fd = open_file(item) };
+	struct file file = { .fd = open_file(pack) };
 	struct xattr_source from = { .fd = file.fd };
 	int got;
 
@@ -350,10 +418,8 @@ int pack_file(struct pack *pack)
 		return 0;
 	}
 	if (!S_ISREG(file.st.st_mode)) {
-		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
-			  "is no regular file any more: left out");
 		close(file.fd);
-		return 0;
+		return pack_other_type(pack, &file.st);
 	}
 	pack_head(pack, &file.head, RECORD_FILE, &file.st);
 	got = pack_owners(pack, &file.st);

@@ -83,4 +83,10 @@ int pack_attributes(struct pack *pack, const struct xattr_source *from);
 /* packfile.c: a regular file, from its name. */
 int pack_file(struct pack *pack);
 
+/* Another file is mounted over the name; the directory tells the type of that below. */
+bool pack_is_mount(const struct walk_item *item);
+
+/* pack.c: a symlink, FIFO, socket or device, from its name. */
+int pack_special(struct pack *pack);
+
 #endif

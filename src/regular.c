@@ -31,17 +31,13 @@ static int make_file(struct worker *worker, const char *name,
 		    apply_creation_mode(&object->apply));
 	if (fd < 0)
 		return -1;
-	/* Who else finds the name tries this lock before removing it. */
-	if (name == worker->temp &&
-	    (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 ||
-	     st.st_nlink == 0)) {
-		close(fd);
-		errno = EEXIST;
-		return -1;
-	}
 	if (name == worker->temp) {
-		object->temp_dev = st.st_dev;
-		object->temp_ino = st.st_ino;
+		/* Who else finds the name asks for this lock before removing it. */
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+		if (fstat(fd, &st) == 0) {
+			object->temp_dev = st.st_dev;
+			object->temp_ino = st.st_ino;
+		}
 	}
 	object->apply.at.fd = fd;
 	return 0;
@@ -93,7 +89,7 @@ static int write_all(struct worker *worker, const unsigned char *bytes,
 		if (n <= 0) {
 			snprintf(what, sizeof(what), "writing at byte %llu",
 				 (unsigned long long)offset);
-			fail(worker, n < 0 ? errno : EIO, what);
+			object_tell(worker, n < 0 ? errno : EIO, what);
 			object_discard(worker);
 			return -1;
 		}
@@ -169,7 +165,7 @@ static int copy_rest(struct worker *worker, int in, uint64_t from,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			fail(worker, errno, "reading its source");
+			object_tell(worker, errno, "reading its source");
 			object_discard(worker);
 			return -1;
 		}
@@ -198,7 +194,7 @@ int file_copy_from(struct worker *worker, int in, const struct stat *st,
 
 	if (references_copy(restore->config.refs, &copy) != 0) {
 		if (errno != ECANCELED)
-			fail(worker, errno, "copying by reference");
+			object_tell(worker, errno, "copying by reference");
 		object_discard(worker);
 		return -1;
 	}
@@ -222,7 +218,7 @@ void file_reference(struct worker *worker, const struct record *record)
 	if (restore_stopped(worker->restore)) {
 		object_discard(worker);
 	} else if (fstat(object->source, &st) != 0) {
-		fail(worker, errno, "fstat of its source");
+		object_tell(worker, errno, "fstat of its source");
 		object_discard(worker);
 	} else {
 		(void)file_copy_from(worker, object->source, &st, record->second);
@@ -242,7 +238,7 @@ static uint64_t file_check_source(struct worker *worker, uint64_t size)
 		return size;
 	if ((uint64_t)st.st_size == meta->size &&
 	    st.st_mtim.tv_sec == meta->mtime.tv_sec &&
-	    st.st_mtim.tv_nsec == meta->mtime.tv_nsec)
+	    st.st_mtim.tv_nsec == meta->mtime.tv_nsec && st.st_nlink > 0)
 		return size;
 	path = gate_path(restore->config.gate, worker->dir, object->name);
 	diag_fail(STATUS_CHANGED, path ? path : object->name, 0,
@@ -269,14 +265,14 @@ void file_finish(struct worker *worker, uint64_t size)
 	int fd = object->apply.at.fd;
 
 	if (object->end != size && ftruncate(fd, (off_t)size) != 0) {
-		fail(worker, errno, "ftruncate");
+		object_tell(worker, errno, "ftruncate");
 		object_discard(worker);
 		return;
 	}
 	apply_until(&object->apply, APPLY_TIMES);
 	object->apply.at.fd = -1;
 	if (close(fd) != 0) {
-		fail(worker, errno, "close");
+		object_tell(worker, errno, "close");
 		object_discard(worker);
 		return;
 	}

@@ -23,6 +23,7 @@ struct restore *restore_new(const struct restore_config *config)
 		return NULL;
 	restore->config = *config;
 	lock_init(&restore->twins);
+	restore->temp_run = temp_draw();
 	restore->apply = (struct apply_config){
 		.opts = config->opts,
 		.gate = config->gate,
@@ -39,11 +40,13 @@ void restore_free(struct restore *restore)
 	free(restore);
 }
 
-void restore_stop(struct restore *restore, int reason)
+bool restore_stop(struct restore *restore, int reason)
 {
-	count_add(&restore->stopped, 1);
+	bool first = count_add(&restore->stopped, 1) == 1;
+
 	ring_abort(restore->config.ring, reason);
 	references_cancel(restore->config.refs);
+	return first;
 }
 
 bool restore_stopped(const struct restore *restore)
@@ -85,10 +88,38 @@ static int make_node(struct worker *worker, const char *name,
 
 void special_end(struct worker *worker)
 {
+	struct xattr_source *at = &worker->object.apply.at;
+
 	if (worker->object.skip)
 		return;
 	apply_until(&worker->object.apply, APPLY_TIMES);
+	close(at->fd);			/* a handle: there is nothing to lose */
+	at->fd = -1;
 	object_finish(worker);
+}
+
+/*
+ * Takes a handle on what was just made.  Its name may be somebody else's by now (a
+ * link to a file elsewhere, above all), whom our metadata are not for.
+ */
+static int special_handle(struct worker *worker)
+{
+	struct apply *apply = &worker->object.apply;
+	int fd = openat(worker->dirfd, object_name(worker),
+			O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 1 &&
+	    (st.st_mode & S_IFMT) == (apply->meta.mode & S_IFMT)) {
+		apply->at.fd = fd;
+		apply->at.handle = true;
+		return 0;
+	}
+	object_tell(worker, fd < 0 ? errno : 0, "its name was taken by another file");
+	if (fd >= 0)
+		close(fd);
+	object_give_up(worker);
+	return -1;
 }
 
 void special_begin(struct worker *worker, const struct record *record,
@@ -103,8 +134,8 @@ void special_begin(struct worker *worker, const struct record *record,
 			symlink ? "symlinkat" : "mknodat",
 			symlink ? DIAG_NO_SYMLINK : DIAG_NO_SPECIAL) != 0)
 		return;
-	object->apply.at.dirfd = worker->dirfd;
-	object->apply.at.name = object_name(worker);
+	if (special_handle(worker) != 0)
+		return;
 	if (!(record->flags & RECORD_MORE))
 		special_end(worker);
 }
@@ -147,11 +178,12 @@ static void dir_finish(struct worker *worker, struct dir *dir)
 	fd = gate_enter(gate, dir);
 	if (fd < 0)
 		return;
+	object_sweep(worker, dir, fd);	/* nothing may have come into it */
 	if (final) {
 		dir_apply(worker, &apply, dir, fd, final);
 		apply_until(&apply, APPLY_TIMES);
 	} else if (fchmod(fd, facts->mode) != 0) {
-		fail_name(worker, NULL, errno, "fchmod");
+		object_tell_name(worker, NULL, errno, "fchmod");
 	}
 	gate_mode_set(gate, dir);
 	gate_exit(gate, dir);
@@ -201,7 +233,7 @@ static void dir_record(struct worker *worker, struct dir *child)
 		count_add(&worker->restore->counts.entries, 1);
 	} else if (!cancelled && is_the_end(worker, errno)) {
 		diag_raise(STATUS_STOPPED);
-		restore_stop(worker->restore, errno);
+		(void)restore_stop(worker->restore, errno);
 	}
 }
 
@@ -220,7 +252,7 @@ static void xattr_record(struct worker *worker, const struct record *record)
 	if (record->second > XATTR_VALUE_MAX ||
 	    record->first != worker->value_len ||
 	    record->data_len > record->second - record->first) {
-		fail(worker, EBADMSG, "an attribute's record");
+		object_tell(worker, EBADMSG, "an attribute's record");
 		worker->value_len = 0;
 		return;
 	}
@@ -335,8 +367,6 @@ static void object_resume(struct worker *worker)
 		object->skip = true;
 	else if (object->type == RECORD_LEAVE)
 		object->apply.at.fd = worker->dirfd;
-	else
-		object->apply.at.dirfd = worker->dirfd;
 }
 
 void worker_enter(struct worker *worker, struct dir *dir)
@@ -359,7 +389,7 @@ static void worker_open(struct worker *worker)
 	worker->group = gate_group(gate, worker->dir);
 	worker->inherits = gate_inherits(worker->dir);
 	if (worker->dirfd >= 0)
-		object_sweep(worker);
+		object_sweep(worker, worker->dir, worker->dirfd);
 	object_resume(worker);
 }
 

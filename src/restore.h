@@ -45,9 +45,9 @@ void restore_free(struct restore *restore);
 
 /*
  * Stops the run: aborts the ring for `reason` (an errno) and lets the workers
- * end quickly, cleaning up.  Any thread.
+ * end quickly, cleaning up.  Any thread.  Returns true for the first to do so.
  */
-void restore_stop(struct restore *restore, int reason);
+bool restore_stop(struct restore *restore, int reason);
 bool restore_stopped(const struct restore *restore);
 
 /* What has been done so far; any thread. */

@@ -322,7 +322,7 @@ static int batch_take(struct unpack *unpack, struct batch *batch)
 			unpack->failed = true;
 			diag_fail(STATUS_STOPPED, NULL, errno,
 				  "reading the stream of records");
-			restore_stop(unpack->config.restore, errno);
+			(void)restore_stop(unpack->config.restore, errno);
 			break;
 		}
 		at += record.size;
@@ -375,7 +375,7 @@ static void unpack_main(void *arg, unsigned index)
 	thread_own_umask();
 	if (!worker || !batch) {
 		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "starting a worker");
-		restore_stop(unpack->config.restore, ENOMEM);
+		(void)restore_stop(unpack->config.restore, ENOMEM);
 		goto out;
 	}
 	for (;;) {

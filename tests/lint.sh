@@ -18,7 +18,7 @@ diag size text path thread opts hash
 ring
 record meta extent owner end_fd pass
 walk links gate
-inodes apply pool
+inodes apply pool temp
 pack packing packfile packattr restore object regular hardlink
 unpack
 stats signals host spec
@@ -29,7 +29,7 @@ main
 
 # The two halves, which must not know of each other.
 source_half='walk links packing pack packfile packattr'
-sink_half='gate inodes apply object regular hardlink restore unpack pool'
+sink_half='temp gate inodes apply object regular hardlink restore unpack pool'
 
 # HEADER: the rooms that may include it.
 headers='
@@ -47,11 +47,12 @@ ring_includes='ring thread'
 # The rooms that may call each of these; `-` is none.
 calls='
 exit: main
-_exit _Exit quick_exit: -
+_exit: main
+_Exit quick_exit: -
 
 printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag cli bufcli stats main thread
 
-openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: gate apply object regular hardlink restore walk pack packfile spec
+openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk pack packfile spec
 
 open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main
 fopen: size meta

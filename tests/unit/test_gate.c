@@ -437,6 +437,7 @@ static void modes_are_put_back_when_a_run_breaks_off(void **state)
 	dir = added(dir, "b");
 	(void)added(gate_root(gate), "c");
 	assert_int_equal(mode_of("dst/a/b"), 0711);
+	gate_put_back(gate);
 	gate_free(gate);
 	gate = NULL;
 	assert_int_equal(mode_of("dst/a/b"), 0111);

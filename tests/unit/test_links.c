@@ -40,7 +40,7 @@ static struct link meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink
 {
 	struct link link = { 0 };
 
-	assert_int_equal(links_meet(links, dev, ino, nlink, &link), 0);
+	assert_int_equal(links_meet(links, dev, ino, nlink, 7, &link), 0);
 	assert_true(link.id > 0);
 	return link;
 }
@@ -205,7 +205,7 @@ static void what_does_not_fit_is_told_and_the_rest_stays(void **state)
 	ino_t ino = 0;
 
 	fault_set(CALLOC, (struct fault){ .times = EVERY_TIME, .err = ENOMEM });
-	while (links_meet(*state, 1, ino, 2, &link) == 0)
+	while (links_meet(*state, 1, ino, 2, 7, &link) == 0)
 		ino++;
 	assert_int_equal(errno, ENOMEM);
 	assert_true(ino > 16);
@@ -221,7 +221,7 @@ static void an_id_that_does_not_fit_is_told(void **state)
 	struct link link;
 
 	fault_set(REALLOC, (struct fault){ .err = ENOMEM });
-	assert_int_equal(links_meet(*state, 1, 1, 2, &link), -1);
+	assert_int_equal(links_meet(*state, 1, 1, 2, 7, &link), -1);
 	assert_int_equal(errno, ENOMEM);
 	assert_int_equal(fault_hits(REALLOC), 1);
 	assert_int_equal(links_open(*state), 0);
@@ -229,6 +229,23 @@ static void an_id_that_does_not_fit_is_told(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, unmake)
+
+/* A number that is used again names another file: nothing links the two. */
+static void a_number_used_again_is_another_inode(void **state)
+{
+	struct link first, second, third;
+
+	assert_int_equal(links_meet(*state, 1, 5, 3, 7, &first), 0);
+	assert_false(first.changed);
+	assert_int_equal(links_meet(*state, 1, 5, 2, 8, &second), 0);
+	assert_true(second.first);
+	assert_true(second.changed);
+	assert_int_equal(links_open(*state), 1);
+	assert_int_equal(links_meet(*state, 1, 5, 2, 8, &third), 0);
+	assert_false(third.first);
+	assert_true(third.last);
+	assert_int_equal(third.id, second.id);
+}
 
 int main(void)
 {
@@ -243,6 +260,7 @@ int main(void)
 		TEST(without_memory_there_is_no_table),
 		TEST(what_does_not_fit_is_told_and_the_rest_stays),
 		TEST(an_id_that_does_not_fit_is_told),
+		TEST(a_number_used_again_is_another_inode),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void a_config_out_of_all_measure(void **state)
 
 static struct xattr_source by_name(int dirfd, const char *name)
 {
-	return (struct xattr_source){ -1, dirfd, name };
+	return (struct xattr_source){ .fd = -1, .dirfd = dirfd, .name = name };
 }
 
 static int open_dir(const char *path)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "object.h"
 #include "worker.h"
 
 /* ---- names ---- */
@@ -133,12 +134,15 @@ static void with_unlink_first_the_old_one_goes_first(void **state)
 static void what_a_killed_run_left_goes(void **state)
 {
 	(void)state;
-	put_file("dst/.tarpipe-tmp-0", "half");
-	put_file("dst/.tarpipe-tmp-5", "half");
+	put_file("dst/.tarpipe-tmp-0123456789abcdef-0", "half");
+	put_file("dst/.tarpipe-tmp-00000000deadbeef-63", "half");
+	put_file("dst/.tarpipe-tmp-0", "somebody's own");
+	put_file("dst/.tarpipe-tmp-0123456789abcdeX-0", "somebody's own");
 	put_file("dst/f", "old");
 	assert_string_equal(restore_file("f", "new"), "");
 	assert_text("dst/f", "new");
-	assert_names("dst", "f");
+	assert_names("dst", ".tarpipe-tmp-0 "
+			    ".tarpipe-tmp-0123456789abcdeX-0 f");
 }
 
 static void what_a_living_run_uses_stays(void **state)
@@ -146,28 +150,32 @@ static void what_a_living_run_uses_stays(void **state)
 	int fd;
 
 	(void)state;
-	put_file("dst/.tarpipe-tmp-0", "another run's");
-	fd = open("dst/.tarpipe-tmp-0", O_RDONLY | O_CLOEXEC);
+	put_file("dst/.tarpipe-tmp-0123456789abcdef-0", "another run's");
+	fd = open("dst/.tarpipe-tmp-0123456789abcdef-0", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	put_file("dst/f", "old");
 	assert_string_equal(restore_file("f", "new"), "");
 	assert_text("dst/f", "new");
-	assert_text("dst/.tarpipe-tmp-0", "another run's");
-	assert_names("dst", ".tarpipe-tmp-0 f");
+	assert_text("dst/.tarpipe-tmp-0123456789abcdef-0", "another run's");
+	assert_names("dst", ".tarpipe-tmp-0123456789abcdef-0 f");
 	close(fd);
 }
 
 /* So that others see that it is alive. */
 static void ones_own_is_locked_meanwhile(void **state)
 {
+	char temp[TEMP_NAME_SIZE], names[TEMP_NAME_SIZE + 8], path[64];
 	int fd;
 
 	(void)state;
 	put_file("dst/f", "old");
 	enter(root);
 	give_head("f");
-	assert_names("dst", ".tarpipe-tmp-0 f");
-	fd = open("dst/.tarpipe-tmp-0", O_RDONLY | O_CLOEXEC);
+	temp_name(temp, worker->restore->temp_run, 0);
+	snprintf(names, sizeof(names), "%s f", temp);
+	snprintf(path, sizeof(path), "dst/%s", temp);
+	assert_names("dst", names);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
 	assert_int_equal(errno, EWOULDBLOCK);
 	close(fd);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "object.h"
 #include "worker.h"
 
 /* ---- files ---- */
@@ -166,10 +167,12 @@ static void no_inode_left(void **state)
 
 static void a_failing_openat_beside_an_old_file(void **state)
 {
+	char temp[TEMP_NAME_SIZE];
+
 	(void)state;
 	put_file("dst/f", "old");
-	fault_set(OPENAT, (struct fault){ .name = ".tarpipe-tmp-0", .after = 1,
-					  .err = EDQUOT });
+	temp_name(temp, worker->restore->temp_run, 0);
+	fault_set(OPENAT, (struct fault){ .name = temp, .err = EDQUOT });
 	assert_string_equal(restore_file("f", "hello"),
 			    "tarpipe: dst/f: openat: Disk quota exceeded\n");
 	assert_int_equal(fault_hits(OPENAT), 1);
