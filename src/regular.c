@@ -19,25 +19,46 @@ enum { ZERO_BLOCK = 4096 };	/* zeros of this length become holes */
 static const int create_flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 				O_CLOEXEC;
 
+/*
+ * A temporary file has its lock before it has its name, where that can be done: who
+ * finds the name asks for the lock before removing it.
+ */
+static int open_temporary(int dirfd, const char *name, mode_t mode)
+{
+	int fd = openat(dirfd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	char link[32];
+
+	if (fd >= 0) {
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		if (linkat(AT_FDCWD, link, dirfd, name, AT_SYMLINK_FOLLOW) == 0)
+			return fd;
+		close(fd);
+	}
+	fd = openat(dirfd, name, create_flags, mode);
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
 static int make_file(struct worker *worker, const char *name,
 		     const struct record *record)
 {
 	struct object *object = &worker->object;
+	mode_t mode = apply_creation_mode(&object->apply);
 	struct stat st;
 	int fd;
 
 	(void)record;
-	fd = openat(worker->dirfd, name, create_flags,
-		    apply_creation_mode(&object->apply));
+	if (name != worker->temp)
+		fd = openat(worker->dirfd, name, create_flags, mode);
+	else
+		fd = open_temporary(worker->dirfd, name, mode);
 	if (fd < 0)
 		return -1;
-	if (name == worker->temp) {
-		/* Who else finds the name asks for this lock before removing it. */
-		(void)flock(fd, LOCK_EX | LOCK_NB);
-		if (fstat(fd, &st) == 0) {
-			object->temp_dev = st.st_dev;
-			object->temp_ino = st.st_ino;
-		}
+	if (name == worker->temp && fstat(fd, &st) == 0) {
+		object->temp_dev = st.st_dev;
+		object->temp_ino = st.st_ino;
 	}
 	object->apply.at.fd = fd;
 	return 0;

@@ -85,7 +85,7 @@ if have prlimit; then
 		echo "$n" >"$deep/f"
 		deep=$deep/n
 	done
-	for jobs in 1 8; do
+	for jobs in 1 8 8 8; do
 		context="--keep-directory-symlink with few descriptors, -j$jobs"
 		rm -rf real/*
 		with_files 64 tarpipe -j $jobs --keep-directory-symlink src dst

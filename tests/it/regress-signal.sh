@@ -76,14 +76,26 @@ else
 	skip 'needs root and setpriv' 'messages into a full pipe'
 fi
 
-# full_disk OPTION...: 40 names fit into pipe and stdio, 4 files onto the disk.
+# full_disk OPTION...: the first writes wait until the pipe is full: it takes 20
+# names, the program's own buffer about as many, the disk 4 files.
 full_disk() {
 	context="a full disk and a full pipe${*:+, $*}"
 	fresh_pipe
 	on_filesystem tmpfs fs 300k || return
+	perl -e 'use Fcntl; open P, "+<", "pipe" or die;
+		fcntl P, F_SETFL, O_NONBLOCK | O_RDWR;
+		syswrite P, "x" x 4096 for 1 .. 15' || return
+	paths=
+	for n in $(seq 12); do
+		paths="$paths -P $work/fs/dst/$long-$n"
+	done
+	calls=write,pwrite64,writev,pwritev
 	started=$(date +%s%N)
 	# shellcheck disable=SC2086 # words
-	timeout -k 1 10 "$TARPIPE" -v "$@" full fs/dst >pipe 2>"$err" </dev/null
+	env ASAN_OPTIONS=detect_leaks=0 timeout -k 1 10 \
+		strace -f -qq -o "$base/lib/trace" $paths -e trace=$calls \
+		-e inject=$calls:delay_enter=500000:when=1 \
+		"$TARPIPE" -v "$@" full fs/dst >pipe 2>"$err" </dev/null
 	status=$?
 	took=$((($(date +%s%N) - started) / 1000000))
 	assert_status 3
@@ -92,12 +104,16 @@ full_disk() {
 	off_filesystem fs
 }
 mkdir full
-for n in $(seq 500); do
+for n in $(seq 100); do
 	fill 65536 1 >"full/$long-$n"
 done
-full_disk
-full_disk -j 8 -m 64k
-full_disk -p 75
+if can_trace; then
+	full_disk
+	full_disk -j 1
+	full_disk -j 8 -m 4m
+else
+	skip 'strace may not trace here' 'a full disk and a full pipe'
+fi
 
 kill $sleeper
 wait $sleeper 2>/dev/null

@@ -172,6 +172,7 @@ static void a_failing_openat_beside_an_old_file(void **state)
 	(void)state;
 	put_file("dst/f", "old");
 	temp_name(temp, worker->restore->temp_run, 0);
+	fault_set(LINKAT, (struct fault){ .name = temp, .err = EOPNOTSUPP });
 	fault_set(OPENAT, (struct fault){ .name = temp, .err = EDQUOT });
 	assert_string_equal(restore_file("f", "hello"),
 			    "tarpipe: dst/f: openat: Disk quota exceeded\n");
