@@ -85,7 +85,8 @@ static const struct row rows[] = {
 	  "-p is the fill mark, in percent; modes are always kept" },
 	{ BUFFERING, "low", 0, "PERCENT", set_percent, AT(low),
 	  "once the ring is full, read on when it has\n"
-	  "fallen to this (default 100: at once)", NULL },
+	  "fallen to this (default: as soon as a quarter\n"
+	  "is free)", NULL },
 	{ BUFFERING, "jobs", 'j', "N", set_jobs, AT(jobs),
 	  "threads that restore, 1 to 64 (default: one for\n"
 	  "each CPU, at most 8)",
