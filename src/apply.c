@@ -199,6 +199,23 @@ static void set_mode(struct apply *apply)
 	apply->now_mode = want;
 }
 
+/* Some file system (vfat from 1980, ext3 to 2038) limits such a time silently. */
+static bool beyond(const struct timespec *when)
+{
+	return when->tv_sec < 315532800 || when->tv_sec > INT32_MAX;
+}
+
+static void check_times(struct apply *apply)
+{
+	struct stat st;
+
+	if (fstat(apply->at.fd, &st) != 0 ||
+	    (st.st_atim.tv_sec == apply->meta.atime.tv_sec &&
+	     st.st_mtim.tv_sec == apply->meta.mtime.tv_sec))
+		return;
+	tell(apply, DIAG_NO_TIMES, EOPNOTSUPP, "setting its times", "");
+}
+
 static void set_times(struct apply *apply)
 {
 	const struct timespec times[2] = { apply->meta.atime,
@@ -214,6 +231,8 @@ static void set_times(struct apply *apply)
 				 AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 	if (done != 0)
 		tell(apply, DIAG_NO_TIMES, errno, "setting its times", "");
+	else if (beyond(&times[0]) || beyond(&times[1]))
+		check_times(apply);
 }
 
 void apply_until(struct apply *apply, enum apply_stage stage)

@@ -169,6 +169,8 @@ static void begin(mode_t mode, uint32_t uid, uint32_t gid, int64_t group)
 static void begin_named(mode_t mode, const char *name)
 {
 	begin(mode, 0, 0, 0);
+	/* Not so early that it is asked whether they were taken. */
+	apply.meta.atime.tv_sec = apply.meta.mtime.tv_sec = 1000000000;
 	apply.at.fd = openat(root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	assert_true(apply.at.fd >= 0);
 	apply.at.handle = true;
@@ -637,7 +639,7 @@ static void a_symlink_is_not_followed(void **state)
 	begin_named(S_IFLNK | 0777, "l");
 	apply.uid = apply.meta.uid = 1000;
 	apply_until(&apply, APPLY_TIMES);
-	assert_calls("fchownat  1000:0\nutimensat  3\n");
+	assert_calls("fchownat  1000:0\nutimensat  1000000000\n");
 	assert_int_equal(diag_status(), STATUS_OK);
 }
 

@@ -52,7 +52,8 @@ static void a_small_file_costs_four_calls(void **state)
 	enter(root);
 	give_file("f", "hello");
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		assert_int_equal(fault_hits(all[i]), i < 4);
+		/* A time of 1970 is looked at once more: was it taken? */
+		assert_int_equal(fault_hits(all[i]), i < 4 || all[i] == FSTAT);
 	leave();
 }
 
