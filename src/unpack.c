@@ -35,9 +35,10 @@
 
 enum {
 	BATCH_ENTRIES = 256,
-	BATCH_ENOUGH = 64,		/* entries, where a directory ends */
 	BATCH_RUNS = 64,
-	BATCH_BYTES = 512 << 10,	/* or an eighth of a small ring */
+	BATCH_BYTES = 1 << 20,		/* or an eighth of a small ring */
+	ENOUGH_ENTRIES = 64,		/* where a directory ends */
+	ENOUGH_BYTES = 128 << 10,
 	BATCH_REFERENCED = 1 << 20,	/* bytes of a file by reference weigh, too */
 	DIRS_MAX = 1 << 24,		/* ids of directories: the depth of a tree */
 };
@@ -296,7 +297,8 @@ static bool batch_full(const struct unpack *unpack, const struct batch *batch,
 	if (at >= unpack->batch_bytes)
 		return true;
 	/* Two workers in one directory would wait for its lock. */
-	if (batch->entries >= BATCH_ENOUGH && batch->at_leave)
+	if (batch->at_leave && (batch->entries >= ENOUGH_ENTRIES ||
+				at >= ENOUGH_BYTES))
 		return true;
 	return batch->entries >= BATCH_ENTRIES ||
 	       batch->referenced >= BATCH_REFERENCED;
