@@ -8,29 +8,65 @@
  *   door           main.c      this: parse, run, exit
  *                  cli.c       the command line: one table of options
  *                  spec.c      what the operands mean, and what is refused
+ *                  specpack.c  ... those of -c
+ *                  specdst.c   ... the destination, and -x's
  *                  host.c      operands that name another machine
  *                  bufcli.c    the command line of the buffering stage alone
- *   plan           job.c       one run: makes the parts, starts threads, joins them
+ *                  options.c   the engine of both: one table of options
+ *   plan           job.c       a copy: makes the parts, starts threads, joins them
+ *                  create.c    -c: a tree, the ring, bytes
+ *                  extract.c   -x: bytes, the ring, a tree
+ *                  list.c      -t, --to-stdout: bytes, the ring, lines or bytes
+ *                  listing.c   a member as a line
+ *                  buffer.c    the buffering stage alone: bytes in, bytes out
+ *                  sink.c      the restoring side of a run, ready made
+ *                  budget.c    descriptors, shared out
  *                  signals.c   HUP, INT, TERM, PIPE as something to wait for
  *                  stats.c     the numbers of a run
- *                  buffer.c    the buffering stage alone: bytes in, bytes out
  *                  hash.c      the checksum of a stream
  *
  *   source half                              sink half
  *     walk.c     names, in disk order          unpack.c   batches for workers
- *     links.c    names of one inode            pool.c     the workers' threads
- *     pack.c     files become records          restore.c  records become files
- *     packfile.c regular files                 object.c   a name, until complete
- *     packattr.c extended attributes           regular.c  regular files
- *                                              hardlink.c further names
- *                                              apply.c    metadata, in order
- *                                              inodes.c   names of one inode
- *                                              gate.c     the only way to a name
- *                                              temp.c     names until complete
+ *     walkdir.c  directories on the way        pool.c     the workers' threads
+ *     route.c    the way to a listed name      order.c    names that come again wait
+ *     links.c    names of one inode            restore.c  records become files
+ *     select.c   which names are wanted        object.c   a name, until complete
+ *     nameset.c  ... those without wildcards   regular.c  regular files
+ *     names.c    lists of names                hardlink.c further names
+ *     pack.c     files become records          apply.c    metadata, in order
+ *     packread.c regular files are read        inodes.c   names of one inode
+ *     packfile.c ... and become records        gate.c     the only way to a name
+ *     packattr.c extended attributes           gatemake.c ... directories made, or taken
+ *     packtar.c  files become tar members      below.c    paths from elsewhere, kept inside
+ *     packout.c  ... and these a stream        temp.c     names until complete
+ *                                              untar.c    tar members become records
+ *                                              untardir.c ... their directories
+ *                                              untarfile.c ... their data
  *
- *   language       record.c    what both halves speak, in the ring
+ *   languages      record.c    what both halves speak, in the ring
+ *                  tarwrite.c  tar, by libarchive's encoder
+ *                  paxhead.c   ... and what is changed in its headers
+ *                  tarsparse.c ... and where a sparse file's data stand
+ *                  tarread.c   ... and its decoder
+ *                  tarframe.c  where its members begin and end
+ *                  tarpax.c    records of pax headers
+ *                  taracl.c    ACLs as tar has them
+ *                  seal.c      how a stream says that it is whole
+ *                  instream.c  a tar stream from the ring, and the truth about it
+ *                  filter.c    compression: kinds, and the way out
+ *                  filterin.c  ... and the way in
+ *                  gzip.c      gzip, written in parallel
+ *                  gunzip.c    ... and read
+ *                  frames.c    where compressed frames end
+ *                  feed.c      compressed bytes, with a look ahead
  *   ends           end_fd.c    byte streams on descriptors
+ *                  end_tape.c  records on tapes
+ *                  output.c    places that a stream goes to
+ *                  newfile.c   a file that is named when it is complete
  *                  pass.c      from pipe to pipe by reference
+ *                  pace.c      bytes a second
+ *                  intake.c    where a stream comes from
+ *                  outlet.c    where a stream goes to
  *   ground         ring.c      the buffer between them
  *                  extent.c    holes, and copying by reference
  *                  meta.c      metadata and attributes of an inode
@@ -39,7 +75,9 @@
  *                  thread.c    locks, threads, counters
  *                  size.c      numbers as people write and read them
  *                  path.c      paths, as words
+ *                  parts.c     paths of archives, taken apart
  *                  text.c      strings that grow
+ *                  bytes.c     bytes that grow
  */
 #include <fcntl.h>
 #include <unistd.h>

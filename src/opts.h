@@ -7,7 +7,10 @@
 #define TARPIPE_OPTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "hash.h"
 
 /* The parts of --preserve, as bits. */
 enum preserve {
@@ -23,9 +26,31 @@ enum preserve {
 	PRESERVE_ALL = (1 << 9) - 1,
 };
 
+enum mode { MODE_COPY, MODE_CREATE, MODE_EXTRACT, MODE_LIST };
+
+enum tar_format { TAR_PAX, TAR_GNU, TAR_USTAR };
+
+enum filter_kind {
+	FILTER_NONE,
+	FILTER_GZIP,
+	FILTER_ZSTD,
+	FILTER_XZ,
+	FILTER_LZ4,
+	FILTER_BZIP2,
+};
+
+enum { TEES_MAX = 16 };
+
+/* --exclude and -X, in the order they were given. */
+struct choice {
+	const char *text;	/* a pattern, or a file of patterns */
+	bool file;
+};
+
 enum reflink { REFLINK_AUTO, REFLINK_ALWAYS, REFLINK_NEVER };
 
 struct opts {
+	enum mode mode;
 	char **operands;	/* borrowed from argv, in order */
 	int noperands;
 
@@ -38,6 +63,7 @@ struct opts {
 	unsigned preserve_asked;	/* named by --preserve (fails loudly) */
 	unsigned preserve_denied;	/* named by --no-preserve */
 	bool names;		/* map owners by name */
+	bool numeric;		/* --numeric-owner: -t shows numbers */
 
 	enum reflink reflink;
 	bool keep;		/* -k: existing files stay */
@@ -48,6 +74,28 @@ struct opts {
 	bool quiet;		/* -q: only errors */
 	bool dry_run;		/* -n */
 	bool stats;		/* --stats */
+
+	/* Streams: -c, -x, -t. */
+	const char *file;	/* -f; NULL or `-`: the standard stream */
+	const char *directory;	/* -C, or NULL */
+	size_t block;		/* -s, -b: bytes of every read and write */
+	bool block_given;
+	uint64_t read_rate, write_rate;	/* bytes a second, 0: any number */
+	const char *tees[TEES_MAX];	/* further outputs of -c */
+	int ntees;
+	enum hash_kind hash;	/* of the bytes as they are written or read */
+	enum tar_format format;
+	enum filter_kind filter;	/* -c: compress so */
+	int level;		/* ... at this level, -1: the kind's default */
+	bool to_stdout;		/* -x: the files' bytes go to standard output */
+	bool ignore_zeros;	/* streams one after the other */
+
+	/* Choosing. */
+	struct choice *choices;	/* excludes; owned by the command line */
+	size_t nchoices;
+	const char *files_from;	/* -T: a list of names, or NULL */
+	bool null;		/* names in lists end in NUL */
+	unsigned strip;		/* leading components that are cut off */
 };
 
 #endif

@@ -14,31 +14,33 @@ cd "$TOP_SRCDIR" || exit 1
 
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
-diag size text path thread opts hash
-ring
-record meta extent owner end_fd pass
-walk links gate
-inodes apply pool temp
-pack packing packfile packattr restore object regular hardlink
+diag size text path parts thread hash opts bytes
+ring pace signals
+record meta extent owner temp end_fd end_tape output pass names seal select below nameset
+filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
+route walk walking walkdir links gate instream intake outlet newfile gating gatemake
+inodes apply pool order
+pack packing packfile packattr packtar restore object regular hardlink untar untaring untardir untarfile packread packout
 unpack
-stats signals host spec
-job cli buffer
+listing stats host spec specpack budget options specdst
+sink
+job cli buffer create extract list
 bufcli
 main
 '
 
 # The two halves, which must not know of each other.
-source_half='walk links packing pack packfile packattr'
-sink_half='temp gate inodes apply object regular hardlink restore unpack pool'
+source_half='route walk walking walkdir links packing pack packfile packattr packtar packread packout'
+sink_half='temp gate inodes apply object regular hardlink restore unpack pool untar sink gating gatemake below order untaring untardir untarfile'
 
 # HEADER: the rooms that may include it.
 headers='
 pthread.h: ring pool thread
 stdatomic.h: ring pool thread
-archive.h: tar
-archive_entry.h: tar
-xxhash.h: hash
-zlib.h: hash gzip
+archive.h: tar tarwrite tarread taracl filter filterin select
+archive_entry.h: tar tarwrite tarread taracl filter filterin select
+xxhash.h: hash frames
+zlib.h: hash gzip gunzip
 '
 
 # What ring may include beside system headers.
@@ -50,12 +52,13 @@ exit: main
 _exit: main
 _Exit quick_exit: -
 
-printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag cli bufcli stats main thread
+printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag options cli bufcli stats main thread list
 
-openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk pack packfile spec
+openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir pack packfile packtar spec specpack outlet newfile gatemake below specdst packread
 
-open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main
-fopen: size meta
+open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main intake output outlet newfile names create extract specdst
+
+fopen: size meta names
 '
 
 # Words that only these rooms may have.
