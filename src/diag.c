@@ -34,6 +34,12 @@ static const char *const loss_text[DIAG_KINDS] = {
 	[DIAG_NO_LINK] = "the destination holds no hard links",
 	[DIAG_LABEL] = "the security policy refuses the label",
 	[DIAG_SETID] = "setuid and setgid are left out under another owner or group",
+	[DIAG_TAR_XATTR] = "the stream's format holds no extended attributes",
+	[DIAG_TAR_ACL] = "the stream's format holds no ACLs",
+	[DIAG_TAR_NSEC] = "the stream's format holds no fractions of seconds",
+	[DIAG_TAR_ATIME] = "the stream's format holds no access times",
+	[DIAG_TAR_HOLES] = "the stream's format holds no holes: filled with zeros",
+	[DIAG_TAR_MTIME] = "the stream's format holds no times before 1970 or after 2242",
 };
 
 /*
@@ -48,6 +54,7 @@ static struct lock output_lock = { PTHREAD_MUTEX_INITIALIZER,
 static enum status highest;
 static struct loss losses[DIAG_KINDS];
 static bool be_quiet;
+static bool list_errors;	/* names go to standard error */
 static int log_fd = -1;
 
 void diag_init(bool quiet)
@@ -350,9 +357,17 @@ void diag_list(const char *name)
 	text_init(&line);
 	line_add_escaped(&line, name, strlen(name), true);
 	text_put(&line, "\n");
-	fwrite(line.bytes, 1, line.len, stdout);
+	if (list_errors)
+		diag_text(line.bytes);
+	else
+		fwrite(line.bytes, 1, line.len, stdout);
 	list_check();
 	text_destroy(&line);
+}
+
+void diag_list_beside(void)
+{
+	list_errors = true;
 }
 
 void diag_list_end(void)
@@ -418,5 +433,6 @@ void diag_reset(void)
 	}
 	memset(losses, 0, sizeof losses);
 	highest = STATUS_OK;
+	list_errors = false;
 	lock_give(&state_lock);
 }

@@ -38,6 +38,12 @@ enum diag_kind {
 	DIAG_NO_LINK,		/* ... no hard links */
 	DIAG_LABEL,		/* a security label that the policy refuses */
 	DIAG_SETID,		/* setid bits left out under another owner */
+	DIAG_TAR_XATTR,		/* the stream's format holds no attributes */
+	DIAG_TAR_ACL,		/* ... no ACLs */
+	DIAG_TAR_NSEC,		/* ... no fractions of seconds */
+	DIAG_TAR_ATIME,		/* ... no access times */
+	DIAG_TAR_HOLES,		/* ... no holes */
+	DIAG_TAR_MTIME,		/* ... no such times */
 	DIAG_KINDS
 };
 
@@ -76,6 +82,9 @@ void diag_text(const char *text);
  * Lists a name, escaped, on standard output (-v, -n).
  */
 void diag_list(const char *name);
+
+/* From now on it lists on standard error: standard output has other bytes. */
+void diag_list_beside(void);
 
 /* Writes out what diag_list has gathered; a failure raises STATUS_PARTIAL. */
 void diag_list_end(void);

@@ -193,7 +193,9 @@ static void ring_measure(struct ring *ring, const struct ring_config *config)
 	}
 	ring->mark = ring_mark(ring, config->start);
 	ring->low = ring_mark(ring, config->low);
-	ring->batch = ring->size / 8 < BATCH ? ring->size / 8 : BATCH;
+	ring->batch = config->batch ? config->batch : BATCH;
+	if (ring->batch > ring->size / 8)
+		ring->batch = ring->size / 8;
 	ring->rearm = config->rearm;
 	ring->window = ring->size < WINDOW_MIN ? ring->size : WINDOW_MIN;
 	if (config->unit && ring->mark > 0)

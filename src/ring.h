@@ -31,6 +31,8 @@ struct ring_config {
 	unsigned spans;		/* spans between the oldest that is held and the
 				   newest, at most; 1..1024.  A peek waits when
 				   they are used up. */
+	size_t batch;		/* 0, or the bytes that are published at one time, as
+				   far as they come within a millisecond */
 	size_t unit;		/* 0, or the size of every reservation: then the
 				   ring holds `size` / unit of them whatever
 				   their size, and marks are whole units */

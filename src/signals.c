@@ -50,13 +50,26 @@ int signals_open(void)
 	return 0;
 }
 
-void signals_close(void)
+bool signals_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+void signals_default(void)
 {
 	for (size_t i = 0; i < WATCHED; i++)
 		if (handled[i]) {
 			signal(watched[i], SIG_DFL);
 			handled[i] = false;
 		}
+}
+
+void signals_close(void)
+{
+	signals_default();
 	for (int i = 0; i < 2; i++) {
 		if (wake[i] >= 0)
 			close(wake[i]);

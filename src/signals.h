@@ -10,13 +10,27 @@
 #ifndef TARPIPE_SIGNALS_H
 #define TARPIPE_SIGNALS_H
 
+#include <stdbool.h>
+
 /*
  * Sets the handlers.  A write beyond a file size limit becomes an error (EFBIG)
  * instead of SIGXFSZ.  Returns 0, or -1 with errno.
  */
 int signals_open(void);
 
+/*
+ * The signal is ignored.  Who writes to a pipe that nobody reads is told of it by EPIPE
+ * alone then; else he dies of SIGPIPE, and need not say why.
+ */
+bool signals_ignored(int number);
+
 /* Restores the default actions; does nothing when they were not set. */
+void signals_default(void);
+
+/*
+ * The same, and ends it: no thread that calls signals_done may be left, whose byte
+ * would go to whatever has got the descriptor by then.
+ */
 void signals_close(void);
 
 /* Ends signals_wait.  Any thread. */

@@ -20,7 +20,7 @@
 
 static struct ring *ring_make(size_t size, unsigned start, unsigned low)
 {
-	struct ring_config config = { size, start, low, RING_WHEN_EMPTY, 64, 0 };
+	struct ring_config config = { size, start, low, RING_WHEN_EMPTY, 64, 0, 0 };
 	struct ring *ring = ring_new(&config);
 
 	assert_non_null(ring);
@@ -52,11 +52,11 @@ static size_t drain(struct ring *ring)
 static void refuses_what_is_out_of_range(void **state)
 {
 	static const struct ring_config bad[] = {
-		{ RING_SIZE_MIN - 1, 0, 100, RING_WHEN_EMPTY, 1, 0 },
-		{ RING_SIZE_MIN, 101, 100, RING_WHEN_EMPTY, 1, 0 },
-		{ RING_SIZE_MIN, 0, 101, RING_WHEN_EMPTY, 1, 0 },
-		{ RING_SIZE_MIN, 0, 100, RING_WHEN_EMPTY, 0, 0 },
-		{ SIZE_MAX, 0, 100, RING_WHEN_EMPTY, 1, 0 },
+		{ RING_SIZE_MIN - 1, 0, 100, RING_WHEN_EMPTY, 1, 0, 0 },
+		{ RING_SIZE_MIN, 101, 100, RING_WHEN_EMPTY, 1, 0, 0 },
+		{ RING_SIZE_MIN, 0, 101, RING_WHEN_EMPTY, 1, 0, 0 },
+		{ RING_SIZE_MIN, 0, 100, RING_WHEN_EMPTY, 0, 0, 0 },
+		{ SIZE_MAX, 0, 100, RING_WHEN_EMPTY, 1, 0, 0 },
 	};
 
 	(void)state;
@@ -294,7 +294,7 @@ static void the_mark_is_not_armed_while_there_is_something(void **state)
 
 static void each_batch_is_collected_anew(void **state)
 {
-	struct ring_config config = { RING_SIZE_MIN, 50, 100, RING_EACH_BATCH, 8, 0 };
+	struct ring_config config = { RING_SIZE_MIN, 50, 100, RING_EACH_BATCH, 8, 0, 0 };
 	struct ring *ring = ring_new(&config);
 	struct watcher watcher;
 
