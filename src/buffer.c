@@ -6,32 +6,19 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "diag.h"
 #include "end_fd.h"
+#include "output.h"
+#include "pace.h"
 #include "pass.h"
 #include "ring.h"
 #include "size.h"
 #include "thread.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define SEEK_EVERY (UINT64_C(1) << 30)
-
-/* A side that may move `rate` bytes a second, 0: any number. */
-struct pace {
-	uint64_t rate;
-	uint64_t due;		/* when the next bytes may go, in clock_ns */
-};
-
-struct output {
-	struct end_out end;
-	const char *name;	/* for messages */
-	mode_t type;		/* S_IFREG ... */
-	bool failed;
-};
 
 struct buffer {
 	const struct buffer_opts *opts;
@@ -49,43 +36,10 @@ struct buffer {
 	struct pass pass;	/* usable: while the ring is empty, by reference */
 
 	/* The writer's. */
-	struct output outs[1 + BUFFER_TEES];
-	int nouts;
+	struct outputs outs;
 	uint64_t shown;		/* -S: where the last line was */
 	struct pace pace;
 };
-
-/* ---- pace ---- */
-
-enum { PACE_STEPS = 20 };	/* a second */
-
-static void pace_init(struct pace *pace, uint64_t rate)
-{
-	*pace = (struct pace){ rate, clock_ns() };
-}
-
-/* The most that may go at once, so that it flows. */
-static size_t pace_step(const struct pace *pace)
-{
-	if (pace->rate == 0)
-		return SIZE_MAX;
-	return pace->rate < PACE_STEPS ? 1 : pace->rate / PACE_STEPS;
-}
-
-/* Waits as long as these bytes take.  A pause of the other side is not caught up. */
-static void pace_wait(struct pace *pace, uint64_t bytes)
-{
-	uint64_t now = clock_ns();
-	double ns;
-
-	if (pace->rate == 0)
-		return;
-	if (pace->due + SECOND_NS / PACE_STEPS < now)
-		pace->due = now - SECOND_NS / PACE_STEPS;
-	ns = (double)bytes / (double)pace->rate * 1e9;
-	pace->due += ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
-	clock_wait(pace->due);
-}
 
 /* -Z: tells a character device that it is at its start again after each GiB. */
 static void seek_start(const struct buffer *buffer, int fd, mode_t type,
@@ -131,57 +85,19 @@ static int open_input(struct buffer *buffer)
 	return 0;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return S_ISREG(a->st_mode) && S_ISREG(b->st_mode) &&
-	       a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* A file is emptied only when it is sure that nothing else here needs it. */
-static int output_empty(const struct buffer *buffer, const struct output *out,
-			const struct stat *st)
-{
-	struct stat other;
-
-	if (same_file(st, &buffer->in_st)) {
-		diag_fail(STATUS_STOPPED, out->name, 0,
-			  "is the input, and would be emptied");
-		return -1;
-	}
-	for (int i = 0; i < buffer->nouts; i++)
-		if (fstat(buffer->outs[i].end.fd, &other) == 0 &&
-		    same_file(st, &other)) {
-			diag_fail(STATUS_STOPPED, out->name, 0,
-				  "is an output already");
-			return -1;
-		}
-	if (S_ISREG(st->st_mode) && ftruncate(out->end.fd, 0) != 0) {
-		diag_fail(STATUS_STOPPED, out->name, errno, "empty the output");
-		return -1;
-	}
-	return 0;
-}
-
 static int open_output(struct buffer *buffer, const char *name)
 {
-	struct output *out = &buffer->outs[buffer->nouts];
-	struct stat st;
-	int fd = STDOUT_FILENO;
+	const struct output_not input = {
+		buffer->in_st, "is the input, and would be emptied"
+	};
+	size_t block = buffer->opts->block;
 
-	out->name = name ? name : "standard output";
 	if (name)
-		fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	out->end.fd = fd;
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		diag_fail(STATUS_STOPPED, out->name, errno, "open the output");
-		return -1;
-	}
-	out->type = st.st_mode & S_IFMT;
-	if (name && output_empty(buffer, out, &st) != 0)
-		return -1;
-	end_out_init(&out->end, fd, buffer->opts->block);
-	buffer->nouts++;
-	return 0;
+		return outputs_open(&buffer->outs, name, block, &input) ? 0 : -1;
+	if (outputs_add(&buffer->outs, STDOUT_FILENO, "standard output", block))
+		return 0;
+	diag_fail(STATUS_STOPPED, "standard output", errno, "open the output");
+	return -1;
 }
 
 static int open_ends(struct buffer *buffer)
@@ -237,7 +153,7 @@ static void make_pass(struct buffer *buffer)
 
 	buffer->pass.events = -1;
 	if (may_pass(opts))
-		pass_init(&buffer->pass, buffer->in.fd, buffer->outs[0].end.fd,
+		pass_init(&buffer->pass, buffer->in.fd, buffer->outs.out[0].end.fd,
 			  opts->block, opts->block * opts->blocks);
 }
 
@@ -253,13 +169,6 @@ static int make_hash(struct buffer *buffer)
 
 /* ---- the reader ---- */
 
-static void output_failed(struct output *out)
-{
-	out->failed = true;
-	diag_fail(STATUS_STOPPED, out->name, errno,
-		  "write, %" PRIu64 " bytes are out", out->end.bytes);
-}
-
 /* Nothing is read that isn't written: the writer waits for us. */
 static bool nothing_between(const struct buffer *buffer)
 {
@@ -272,7 +181,7 @@ static bool nothing_between(const struct buffer *buffer)
 /* Moves blocks past the ring while that can be.  Returns 0, or -1 after a message. */
 static int reader_pass(struct buffer *buffer)
 {
-	struct output *out = &buffer->outs[0];
+	struct output *out = &buffer->outs.out[0];
 	size_t moved;
 	ssize_t n = 1;
 
@@ -282,7 +191,7 @@ static int reader_pass(struct buffer *buffer)
 		count_add(&out->end.bytes, moved);
 	}
 	if (n < 0)
-		output_failed(out);
+		output_fail(out, STATUS_STOPPED, "out");
 	return n < 0 ? -1 : 0;
 }
 
@@ -301,7 +210,7 @@ static void reader_main(void *arg)
 			   now - (uint64_t)n, now);
 		pace_wait(&pace, (uint64_t)n);
 	}
-	if (n < 0 && !buffer->outs[0].failed) {
+	if (n < 0 && !buffer->outs.out[0].failed) {
 		buffer->in_failed = true;
 		diag_fail(STATUS_STOPPED, buffer->in_name, errno,
 			  "read after %" PRIu64 " bytes",
@@ -339,7 +248,7 @@ static void show_some(struct buffer *buffer, uint64_t done)
 static size_t show_left(const struct buffer *buffer)
 {
 	const struct buffer_opts *opts = buffer->opts;
-	uint64_t left = opts->show - buffer->outs[0].end.bytes % opts->show;
+	uint64_t left = opts->show - buffer->outs.out[0].end.bytes % opts->show;
 	uint64_t over = left % opts->block;
 
 	return over ? left - over + opts->block : left;
@@ -348,7 +257,7 @@ static size_t show_left(const struct buffer *buffer)
 /* -t and -S have their last words. */
 static void show_total(struct buffer *buffer)
 {
-	uint64_t done = buffer->outs[0].end.bytes;
+	uint64_t done = buffer->outs.out[0].end.bytes;
 	char line[64];
 
 	if (buffer->opts->show > 0) {
@@ -368,9 +277,7 @@ static size_t piece_size(const struct buffer *buffer, size_t size)
 	const struct buffer_opts *opts = buffer->opts;
 	size_t most = pace_step(&buffer->pace);
 
-	for (int i = 0; i < buffer->nouts; i++)
-		if (!buffer->outs[i].failed)
-			size = end_out_share(&buffer->outs[i].end, size);
+	size = outputs_share(&buffer->outs, size);
 	if (opts->pause > 0)
 		most = 1;
 	if (opts->show > 0 && show_left(buffer) < most)
@@ -381,36 +288,26 @@ static size_t piece_size(const struct buffer *buffer, size_t size)
 	return most > 0 ? most : opts->block;
 }
 
-static void output_write(struct buffer *buffer, struct output *out,
+static void output_piece(struct buffer *buffer, struct output *out,
 			 const void *bytes, size_t size)
 {
 	uint64_t before = out->end.bytes;
 
-	if (end_out_write(&out->end, bytes, size) == 0) {
-		seek_start(buffer, out->end.fd, out->type, before,
-			   out->end.bytes);
-		return;
-	}
-	output_failed(out);
-}
-
-/* Some output still takes something. */
-static bool writer_goes_on(const struct buffer *buffer)
-{
-	for (int i = 0; i < buffer->nouts; i++)
-		if (!buffer->outs[i].failed)
-			return true;
-	return false;
+	if (output_write(out, bytes, size) == 0)
+		seek_start(buffer, out->end.fd, out->st.st_mode & S_IFMT,
+			   before, out->end.bytes);
+	else
+		output_fail(out, STATUS_STOPPED, "out");
 }
 
 static void piece_write(struct buffer *buffer, const void *bytes, size_t size)
 {
 	if (buffer->hash)
 		hash_add(buffer->hash, bytes, size);
-	for (int i = 0; i < buffer->nouts; i++)
-		if (!buffer->outs[i].failed)
-			output_write(buffer, &buffer->outs[i], bytes, size);
-	show_some(buffer, buffer->outs[0].end.bytes);
+	for (int i = 0; i < buffer->outs.count; i++)
+		if (!buffer->outs.out[i].failed)
+			output_piece(buffer, &buffer->outs.out[i], bytes, size);
+	show_some(buffer, buffer->outs.out[0].end.bytes);
 	if (buffer->opts->pause > 0)
 		clock_wait(clock_ns() + buffer->opts->pause * 1000);
 	pace_wait(&buffer->pace, size);
@@ -428,7 +325,7 @@ static int writer_run(struct buffer *buffer)
 		unsigned span = ring_take(buffer->ring, size);
 		piece_write(buffer, bytes, size);
 		ring_release(buffer->ring, span);
-		if (!writer_goes_on(buffer))
+		if (!outputs_go_on(&buffer->outs))
 			return -1;
 	}
 	return 0;
@@ -438,25 +335,12 @@ static int writer_run(struct buffer *buffer)
 
 static void close_outputs(struct buffer *buffer)
 {
-	for (int i = 0; i < buffer->nouts; i++) {
-		struct output *out = &buffer->outs[i];
-		bool sync = out->type == S_IFBLK && !out->failed;
+	for (int i = 0; i < buffer->outs.count; i++) {
+		struct output *out = &buffer->outs.out[i];
 
-		if (end_out_close(&out->end, sync) == 0 || out->failed)
-			continue;
-		out->failed = true;
-		diag_fail(STATUS_STOPPED, out->name, errno, "close, %" PRIu64
-			  " bytes were written and may be lost", out->end.bytes);
+		(void)output_close(out, S_ISBLK(out->st.st_mode),
+				   STATUS_STOPPED);
 	}
-}
-
-static void tell_hash(const struct buffer *buffer)
-{
-	enum hash_kind kind = buffer->opts->hash;
-
-	if (buffer->hash)
-		diag_note(NULL, "%s %0*" PRIx64, hash_name(kind),
-			  hash_digits(kind), hash_sum(buffer->hash));
 }
 
 /* For -d and the log: what went through, how fast, and which side was slow. */
@@ -465,7 +349,7 @@ static void tell_run(struct buffer *buffer)
 	struct ring_counters counters;
 	char out[32], speed[32];
 	double seconds = (double)(clock_ns() - buffer->started) / 1e9;
-	uint64_t bytes = buffer->outs[0].end.bytes;
+	uint64_t bytes = buffer->outs.out[0].end.bytes;
 	double rate = (double)bytes / (seconds > 1e-6 ? seconds : 1e-6);
 
 	ring_count(buffer->ring, &counters);
@@ -480,8 +364,8 @@ static void tell_run(struct buffer *buffer)
 
 static int buffer_status(const struct buffer *buffer)
 {
-	for (int i = 0; i < buffer->nouts; i++)
-		if (buffer->outs[i].failed)
+	for (int i = 0; i < buffer->outs.count; i++)
+		if (buffer->outs.out[i].failed)
 			return BUFFER_WRITE_FAILED;
 	return buffer->in_failed ? BUFFER_FAILED : 0;
 }
@@ -529,7 +413,7 @@ int buffer_run(const struct buffer_opts *opts)
 	close_outputs(&buffer);
 	show_total(&buffer);
 	if (ended == 0)
-		tell_hash(&buffer);
+		hash_tell(buffer.hash);
 	tell_run(&buffer);
 	if (ended == 0)
 		buffer_destroy(&buffer);

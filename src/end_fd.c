@@ -22,8 +22,7 @@ static void pipe_enlarge(int fd)
 			return;
 }
 
-/* Whether boundaries mean nothing on it. */
-static bool stream_prepare(int fd)
+bool end_prepare(int fd)
 {
 	struct stat st;
 
@@ -49,10 +48,20 @@ static bool call_again(int fd, short events)
 
 /* ---- in ---- */
 
+ssize_t end_read(int fd, void *to, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, size);
+	while (n < 0 && call_again(fd, POLLIN));
+	return n;
+}
+
 void end_in_init(struct end_in *in, int fd, size_t block, struct ring *ring)
 {
 	*in = (struct end_in){ .fd = fd, .block = block, .ring = ring };
-	in->stream = stream_prepare(fd);
+	in->stream = end_prepare(fd);
 }
 
 /* Flushes, too: the next read may wait. */
@@ -86,9 +95,7 @@ ssize_t end_in_read(struct end_in *in, size_t most)
 	if (!block)
 		return -1;
 	size = read_span(in);
-	do
-		n = read(in->fd, block + in->part, size < most ? size : most);
-	while (n < 0 && call_again(in->fd, POLLIN));
+	n = end_read(in->fd, block + in->part, size < most ? size : most);
 	err = errno;
 	if (n > 0) {
 		count_add(&in->bytes, (uint64_t)n);
@@ -110,7 +117,7 @@ ssize_t end_in_read(struct end_in *in, size_t most)
 void end_out_init(struct end_out *out, int fd, size_t block)
 {
 	*out = (struct end_out){ .fd = fd, .block = block };
-	out->stream = stream_prepare(fd);
+	out->stream = end_prepare(fd);
 }
 
 size_t end_out_share(const struct end_out *out, size_t size)

@@ -40,6 +40,12 @@ struct end_out {
 	uint64_t bytes;		/* written so far: safely out, as far as known */
 };
 
+/* Reads once, as read(2) but for EINTR and EAGAIN, which never come back. */
+ssize_t end_read(int fd, void *to, size_t size);
+
+/* Enlarges it, if it is a pipe.  Returns whether boundaries mean nothing on it. */
+bool end_prepare(int fd);
+
 /* Sets up an end on a descriptor, which stays the caller's; enlarges a pipe. */
 void end_in_init(struct end_in *in, int fd, size_t block, struct ring *ring);
 void end_out_init(struct end_out *out, int fd, size_t block);

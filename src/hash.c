@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hash.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include <zlib.h>
 
+#include "diag.h"
+
 struct hash {
+	enum hash_kind kind;
 	XXH3_state_t *xxh3;	/* NULL: CRC32 */
 	uLong crc;
 };
@@ -21,7 +25,10 @@ struct hash *hash_new(enum hash_kind kind)
 {
 	struct hash *hash = calloc(1, sizeof(*hash));
 
-	if (!hash || kind != HASH_XXH3)
+	if (!hash)
+		return NULL;
+	hash->kind = kind;
+	if (kind != HASH_XXH3)
 		return hash;
 	hash->xxh3 = XXH3_createState();
 	if (hash->xxh3 && XXH3_64bits_reset(hash->xxh3) == XXH_OK)
@@ -49,6 +56,13 @@ void hash_add(struct hash *hash, const void *bytes, size_t size)
 uint64_t hash_sum(const struct hash *hash)
 {
 	return hash->xxh3 ? XXH3_64bits_digest(hash->xxh3) : hash->crc;
+}
+
+void hash_tell(const struct hash *hash)
+{
+	if (hash)
+		diag_note(NULL, "%s %0*" PRIx64, hash_name(hash->kind),
+			  hash_digits(hash->kind), hash_sum(hash));
 }
 
 int hash_digits(enum hash_kind kind)

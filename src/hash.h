@@ -27,6 +27,9 @@ void hash_add(struct hash *hash, const void *bytes, size_t size);
 /* The sum so far; 32 bits of it for CRC32. */
 uint64_t hash_sum(const struct hash *hash);
 
+/* Says it on standard error: `KIND SUM`.  Accepts NULL. */
+void hash_tell(const struct hash *hash);
+
 /* Hexadecimal digits that a sum of this kind is written with. */
 int hash_digits(enum hash_kind kind);
 

@@ -41,7 +41,7 @@ void temp_name(char *name, uint64_t run, unsigned number)
 	snprintf(name, TEMP_NAME_SIZE, PREFIX "%016" PRIx64 "-%u", run, number);
 }
 
-static bool is_temp_name(const char *name)
+bool temp_is_name(const char *name)
 {
 	const char *digits = name + strlen(PREFIX), *number;
 
@@ -101,7 +101,7 @@ static void sweep_entries(int dirfd, const char *entries, size_t len)
 		const struct dirent64 *entry = (const void *)(entries + at);
 
 		at += entry->d_reclen;
-		if (entry->d_type != DT_DIR && is_temp_name(entry->d_name))
+		if (entry->d_type != DT_DIR && temp_is_name(entry->d_name))
 			remove_stale(dirfd, entry->d_name);
 	}
 }

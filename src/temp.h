@@ -12,6 +12,7 @@
 #ifndef TARPIPE_TEMP_H
 #define TARPIPE_TEMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ uint64_t temp_draw(void);
 
 /* Writes a name into `name`, which has room for TEMP_NAME_SIZE bytes. */
 void temp_name(char *name, uint64_t run, unsigned number);
+
+/* It looks like one. */
+bool temp_is_name(const char *name);
 
 /*
  * Removes what killed runs left in the directory `dirfd`, using `buffer` (8-byte
