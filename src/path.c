@@ -52,6 +52,16 @@ bool path_has_name(const char *path)
 	return !path_is_dot(path_base(path)) && strcmp(path, "/") != 0;
 }
 
+const char *path_strip_components(const char *path, unsigned n)
+{
+	for (; n > 0 && *path; n--) {
+		path += strspn(path, "/");
+		path += strcspn(path, "/");
+		path += strspn(path, "/");
+	}
+	return *path ? path : NULL;
+}
+
 char *path_join(const char *dir, const char *name)
 {
 	char *path;

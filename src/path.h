@@ -30,6 +30,12 @@ char *path_parent(const char *path);
 /* Whether a stripped path ends in a name, neither `.` nor `..`, nor is `/`. */
 bool path_has_name(const char *path);
 
+/*
+ * What is left of a path without its first `n` components, within it; NULL when nothing
+ * is.  A `.` counts as one, as with tar; slashes in front do not.
+ */
+const char *path_strip_components(const char *path, unsigned n);
+
 /* dir/name */
 char *path_join(const char *dir, const char *name);
 

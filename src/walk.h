@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "names.h"
+
 enum walk_event {
 	WALK_END,		/* the root is done */
 	WALK_ENTRY,		/* a name that is no directory */
@@ -38,6 +40,7 @@ struct walk_item {
 	int parent;		/* descriptor of the directory that holds it */
 	int fd;			/* ENTER, LEAVE: of the directory itself; -1:
 				   it can't be opened */
+	bool way;		/* ENTER, LEAVE: it only leads to a name of a list */
 	unsigned char type;	/* ENTRY: DT_*, as the directory said */
 	bool mine;		/* ENTRY: O_NOATIME is likely to be allowed */
 	struct stat st;		/* ENTER, LEAVE: as it was when it was opened */
@@ -48,6 +51,20 @@ struct walk_config {
 	bool avoid;		/* leave out the directory with the next two */
 	dev_t avoid_dev;
 	ino_t avoid_ino;
+
+	/*
+	 * Is a name wanted?  Asked once for each, before anything is opened; what is
+	 * not is left out in silence, with all that is in it.  `path` is that of the
+	 * member: below the root, behind its `as` if it has one.  NULL: all are.
+	 */
+	bool (*wanted)(void *arg, const char *path, bool directory);
+	void *wanted_arg;
+
+	/*
+	 * So many leading components of members are cut off: what is no deeper does
+	 * not come, but is gone through; what is moves up, its ids with it.
+	 */
+	unsigned strip;
 };
 
 struct walk;
@@ -64,6 +81,20 @@ void walk_free(struct walk *walk);
 void walk_begin(struct walk *walk, const char *path, const char *as,
 	       bool follow);
 
+/*
+ * Says, between walk_begin and the first item, that of the root, which is a directory,
+ * only the names of a list come, as they are read from it: paths below the root, `.` and
+ * slashes in them as good as not there.  Directories that are named come whole.  Those
+ * on the way to a name are entered (`way`) and not listed, each component by itself and
+ * no symlink followed; they are left when the next name lies elsewhere.  A directory may so
+ * be entered again.  When `.` is named, the root comes once more as an ENTER without
+ * `way`, and all that is in it; its LEAVE still comes at the end.
+ *
+ * Names that are absolute, have `..` in them or are not there are told, STATUS_PARTIAL,
+ * and so is a list that can't be read further.  Borrowed until WALK_END.
+ */
+void walk_list(struct walk *walk, struct names *names);
+
 /* The next item; WALK_END for ever after the last. */
 void walk_next(struct walk *walk, struct walk_item *item);
 
@@ -75,5 +106,11 @@ void walk_skip(struct walk *walk);
  * the next call.
  */
 const char *walk_path(struct walk *walk);
+
+/*
+ * The last item's path as a member, as `wanted` is given it, nothing cut off; "" for a
+ * root without `as`.  NULL with ENOMEM.  Valid until the next call.
+ */
+const char *walk_member(struct walk *walk);
 
 #endif

@@ -53,6 +53,37 @@ static void slashes_are_stripped(void **state)
 	assert_owned(path_strip("", false), "");
 }
 
+static void assert_rest(const char *path, unsigned n, const char *want)
+{
+	const char *got = path_strip_components(path, n);
+
+	if (want)
+		assert_string_equal(got ? got : "(nothing)", want);
+	else
+		assert_null(got);
+}
+
+static void components_are_cut_off(void **state)
+{
+	(void)state;
+	assert_rest("a/b/c", 0, "a/b/c");
+	assert_rest("a/b/c", 1, "b/c");
+	assert_rest("a/b/c", 2, "c");
+	assert_rest("a/b/c", 3, NULL);
+	assert_rest("a/b/c", 65535, NULL);
+	assert_rest("a//b///c/", 2, "c/");
+	assert_rest("a/b/", 1, "b/");
+	assert_rest("a/", 1, NULL);
+	assert_rest("a", 1, NULL);
+	assert_rest("/a/b", 1, "b");
+	assert_rest("/a/b", 0, "/a/b");
+	/* as with tar */
+	assert_rest("./a/b", 1, "a/b");
+	assert_rest("./", 1, NULL);
+	assert_rest("", 0, NULL);
+	assert_rest("", 2, NULL);
+}
+
 static void dots_are_stripped_where_asked_for(void **state)
 {
 	(void)state;
@@ -232,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_grows),
 		cmocka_unit_test(slashes_are_stripped),
+		cmocka_unit_test(components_are_cut_off),
 		cmocka_unit_test(dots_are_stripped_where_asked_for),
 		cmocka_unit_test(paths_come_apart),
 		cmocka_unit_test(words_are_quoted_for_a_shell),

@@ -35,6 +35,11 @@ WRAPPED(int, fstat, int fd, struct stat *st)
 	return fault_due(FSTAT, NULL, NULL) ? -1 : __real_fstat(fd, st);
 }
 
+WRAPPED(void *, realloc, void *old, size_t size)
+{
+	return fault_due(REALLOC, NULL, NULL) ? NULL : __real_realloc(old, size);
+}
+
 static bool types_left_out;	/* as some file systems do */
 static const char *last_name;	/* this one comes last, whatever its inode is */
 
@@ -833,6 +838,412 @@ static void a_walk_may_end_anywhere(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* ---- what is wanted ---- */
+
+static char asked[4096];	/* what the hook was asked, in its order */
+static const char *unwanted;	/* it says no to this */
+
+static bool hook(void *arg, const char *path, bool directory)
+{
+	size_t len = strlen(asked);
+
+	assert_ptr_equal(arg, asked);
+	snprintf(asked + len, sizeof(asked) - len, "%s%s ", path,
+		 directory ? "/" : "");
+	return !unwanted || strcmp(path, unwanted) != 0;
+}
+
+static void begin_asking(const char *path, const char *as, const char *no)
+{
+	asked[0] = '\0';
+	unwanted = no;
+	config.wanted = hook;
+	config.wanted_arg = asked;
+	begin(path, as);
+}
+
+static void put_small_tree(void)
+{
+	put_dir("src");
+	put_dir("src/a");
+	put_dir("src/a/b");
+	put_file("src/a/b/f", "");
+	put_file("src/g", "");
+}
+
+static void the_hook_is_asked_for_each_name_once(void **state)
+{
+	(void)state;
+	put_small_tree();
+	begin_asking("./src/", NULL, NULL);
+	assert_string_equal(rest(), "./src/( g a( b( f)))");
+	assert_string_equal(asked, "g a/ a/b/ a/b/f ");
+	begin_asking("src", "dst", NULL);
+	assert_string_equal(rest(), "src( g a( b( f)))");
+	assert_string_equal(asked, "dst/ dst/g dst/a/ dst/a/b/ dst/a/b/f ");
+	begin_asking("src/g", "h", NULL);
+	assert_string_equal(rest(), "src/g");
+	assert_string_equal(asked, "h ");
+}
+
+/* Not opened, not asked about what is in it, not told. */
+static void what_is_not_wanted_is_left_alone(void **state)
+{
+	(void)state;
+	put_small_tree();
+	fault_set(OPENAT, (struct fault){ .name = "b", .err = EACCES });
+	begin_asking("src", NULL, "a/b");
+	assert_string_equal(rest(), "src( g a())");
+	assert_int_equal(fault_hits(OPENAT), 0);
+	assert_string_equal(asked, "g a/ a/b/ ");
+	begin_asking("src", NULL, "g");
+	assert_string_equal(rest(), "src( a( b!()!))");
+	begin_asking("src", "dst", "dst");
+	assert_string_equal(rest(), "");
+	begin_asking("src/g", "h", "h");
+	assert_string_equal(rest(), "");
+}
+
+static void members_have_the_path_that_the_hook_saw(void **state)
+{
+	(void)state;
+	put_small_tree();
+	begin("src", "x/dst");
+	assert_next(WALK_ENTER, "src");
+	assert_string_equal(walk_member(walk), "x/dst");
+	assert_next(WALK_ENTRY, "src/g");
+	assert_string_equal(walk_member(walk), "x/dst/g");
+	assert_next(WALK_ENTER, "src/a");
+	assert_next(WALK_ENTER, "src/a/b");
+	assert_next(WALK_ENTRY, "src/a/b/f");
+	assert_string_equal(walk_member(walk), "x/dst/a/b/f");
+	assert_next(WALK_LEAVE, "src/a/b");
+	assert_string_equal(walk_member(walk), "x/dst/a/b");
+	begin("src", NULL);
+	assert_next(WALK_ENTER, "src");
+	assert_string_equal(walk_member(walk), "");
+	assert_next(WALK_ENTRY, "src/g");
+	assert_string_equal(walk_member(walk), "g");
+}
+
+/* ---- paths cut short ---- */
+
+/* All items that are left, with the ids of their directories. */
+static const char *rest_with_ids(void)
+{
+	static char text[4096];
+	struct walk_item item;
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (item = next(); item.event != WALK_END; item = next()) {
+		if (item.event != WALK_LEAVE)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+						"%u:%s", item.dir, item.name);
+		if (item.event != WALK_ENTRY)
+			len += (size_t)snprintf(
+				text + len, sizeof(text) - len, "%s%u",
+				item.event == WALK_ENTER ? "(" : ")", item.id);
+		strcat(text + len++, " ");
+	}
+	return text;
+}
+
+static const char *cut(unsigned strip, const char *as)
+{
+	walk_free(walk);
+	walk = NULL;
+	config.strip = strip;
+	begin("src", as);
+	return rest_with_ids();
+}
+
+static void components_are_cut_off(void **state)
+{
+	(void)state;
+	put_small_tree();
+	assert_string_equal(cut(0, NULL), "0:src(0 0:g 0:a(1 1:b(2 2:f )2 )1 )0 ");
+	assert_string_equal(cut(1, NULL), "0:src(0 0:b(1 1:f )1 )0 ");
+	assert_string_equal(cut(2, NULL), "0:src(0 0:f )0 ");
+	assert_string_equal(cut(3, NULL), "0:src(0 )0 ");
+	assert_string_equal(cut(1, "dst"), "0:g 0:a(1 1:b(2 2:f )2 )1 ");
+	assert_string_equal(cut(2, "dst"), "0:b(1 1:f )1 ");
+	assert_string_equal(cut(2, "x/dst"), "0:g 0:a(1 1:b(2 2:f )2 )1 ");
+	walk_begin(walk, "src/g", "h", false);
+	assert_string_equal(rest(), "");
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+/* ---- names of a list ---- */
+
+static struct names *list;
+
+static void begin_list(const char *names, const char *as)
+{
+	put_file("list", names);
+	names_close(list);
+	list = names_open("list", false);
+	assert_non_null(list);
+	begin("src", as);
+	walk_list(walk, list);
+}
+
+/* `what` comes of the names, and that is told of them. */
+static void assert_list(const char *names, const char *what, const char *told)
+{
+	char items[4096];
+
+	begin_list(names, NULL);
+	assert_string_equal(told_by_the_rest(items, sizeof(items)), told);
+	assert_string_equal(items, what);
+	assert_int_equal(diag_status(), *told ? STATUS_PARTIAL : STATUS_OK);
+	diag_reset();
+	names_close(list);
+	list = NULL;
+}
+
+static void named_entries_come_alone(void **state)
+{
+	(void)state;
+	put_small_tree();
+	put_file("src/a/z", "");
+	put_file("src/a/b/y", "");
+	assert_list("g\n", "src( g)", "");
+	assert_list("a/z\n", "src( a( z))", "");
+	assert_list("a/b/f\n", "src( a( b( f)))", "");
+	assert_list("", "src()", "");
+	/* slashes and dots */
+	assert_list("./g\n././/a//./b/f\n", "src( g a( b( f)))", "");
+}
+
+static void named_directories_come_whole(void **state)
+{
+	(void)state;
+	put_small_tree();
+	put_dir("src/e");
+	assert_list("a\n", "src( a( b( f)))", "");
+	assert_list("a/b/\ne/\n", "src( a( b( f)) e())", "");
+}
+
+/* What names have in common is not left and entered again. */
+static void shared_directories_are_entered_once(void **state)
+{
+	(void)state;
+	put_small_tree();
+	put_file("src/a/b/y", "");
+	put_file("src/a/z", "");
+	assert_list("a/b/f\na/b/y\na/z\ng\n", "src( a( b( f y) z) g)", "");
+	/* ... in the order of the list, again where it says so. */
+	assert_list("a/z\ng\na/b/y\n", "src( a( z) g a( b( y)))", "");
+	assert_list("a/b\na/b/y\n", "src( a( b( f y) b( y)))", "");
+	assert_list("a/b/f\na/b\n", "src( a( b( f) b( f y)))", "");
+	assert_list("a/b/f\na\n", "src( a( b( f)) a( z b( f y)))", "");
+}
+
+static void the_root_may_be_named(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_small_tree();
+	assert_list(".\n", "src( src( g a( b( f)))", "");
+	assert_list("g\n./\na/b/f\n.\n",
+		    "src( g src( g a( b( f)) a( b( f)) src( g a( b( f)))", "");
+	begin_list(".\n", "dst");
+	assert_string_equal(rest(), "src( g a( b( f)))");	/* one DIR */
+	begin_list(".\n", NULL);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 0 && item.way);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 0 && !item.way);
+	assert_false(next().way);
+	names_close(list);
+	list = NULL;
+}
+
+static void ways_are_marked_and_have_ids(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	put_small_tree();
+	begin_list("a/b\n", "dst");
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 1 && item.way);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 2 && item.dir == 1 &&
+		    item.way);
+	assert_int_equal(item.st.st_ino, stat_of("src/a").st_ino);
+	item = next();
+	assert_true(item.event == WALK_ENTER && item.id == 3 && !item.way);
+	assert_true(item.fd >= 0);
+	item = next();
+	assert_true(item.event == WALK_ENTRY && item.dir == 3 && !item.way);
+	assert_true(!next().way && next().way && next().way);
+	assert_end();
+	names_close(list);
+	list = NULL;
+}
+
+static void names_that_lead_elsewhere_are_refused(void **state)
+{
+	(void)state;
+	put_dir("out");
+	put_file("out/secret", "");
+	put_small_tree();
+	assert_int_equal(symlink("../out", "src/l"), 0);
+	assert_list("/etc\n../out/secret\na/../g\na/..\ng\n", "src( g)",
+		    "tarpipe: /etc: is absolute; names in a list lie below the "
+		    "source: left out\n"
+		    "tarpipe: ../out/secret: has `..` in it; names in a list lie "
+		    "below the source: left out\n"
+		    "tarpipe: a/../g: has `..` in it; names in a list lie below "
+		    "the source: left out\n"
+		    "tarpipe: a/..: has `..` in it; names in a list lie below the "
+		    "source: left out\n");
+	assert_list("l/secret\nl/\nl\ng\n", "src( l l g)",
+		    "tarpipe: src/l: opening the directory: Not a directory\n");
+}
+
+static void names_that_are_not_there_are_told(void **state)
+{
+	(void)state;
+	put_small_tree();
+	assert_list("none\na/none\nno/x\ng/x\na/b/f\n", "src( a() a( b( f)))",
+		    "tarpipe: src/none: fstatat: No such file or directory\n"
+		    "tarpipe: src/a/none: fstatat: No such file or directory\n"
+		    "tarpipe: src/no: opening the directory: No such file or "
+		    "directory\n"
+		    "tarpipe: src/g: opening the directory: Not a directory\n");
+}
+
+/* Told once; it is made, and what lies below it is not there. */
+static void a_way_that_can_not_be_read(void **state)
+{
+	(void)state;
+	put_small_tree();
+	fault_set(OPENAT, (struct fault){ .name = "b", .err = EACCES });
+	assert_list("a/b/f\na/b/y\ng\n", "src( a( b!()!) g)",
+		    "tarpipe: src/a/b: opening the directory: Permission denied\n");
+	fault_set(OPENAT, (struct fault){ .name = "a", .err = EIO });
+	assert_list("a/b/f\ng\n", "src( g)",
+		    "tarpipe: src/a: opening the directory: Input/output error\n");
+}
+
+static void a_list_that_can_not_be_read_further(void **state)
+{
+	char items[64];
+
+	(void)state;
+	put_small_tree();
+	begin_list("", NULL);
+	put_bytes("list", "a/b/f\na\0b\0\ng\n", 13);
+	assert_string_equal(told_by_the_rest(items, sizeof(items)),
+			    "tarpipe: list: a name with a NUL byte; names that end "
+			    "in NUL are read with --null; the rest of it is left "
+			    "out\n");
+	assert_string_equal(items, "src( a( b( f)))");
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+	names_close(list);
+	list = NULL;
+}
+
+static void excludes_hold_for_names_of_a_list(void **state)
+{
+	(void)state;
+	put_small_tree();
+	put_file("src/a/z", "");
+	begin_asking("src", NULL, "a/b");
+	assert_list("a/b/f\na/b\na/z\ng\n", "src( a( z) g)", "");
+	assert_string_equal(asked, "a/ a/b/ a/b/ a/z g ");
+}
+
+static void paths_of_a_list_are_cut_off_too(void **state)
+{
+	(void)state;
+	put_small_tree();
+	put_file("src/a/z", "");
+	config.strip = 1;
+	begin_list("a/b/f\na/z\ng\n", NULL);
+	assert_string_equal(rest_with_ids(), "0:src(0 0:b(1 1:f )1 0:z )0 ");
+	names_close(list);
+	list = NULL;
+}
+
+/* Wherever that is, it is told, and the walk comes to its end. */
+static void memory_runs_out_at_any_time(void **state)
+{
+	char items[4096];
+	unsigned failed = 0;
+
+	(void)state;
+	put_small_tree();
+	config.wanted = hook;
+	config.wanted_arg = asked;
+	for (unsigned i = 0; i < 12; i++) {
+		asked[0] = '\0';
+		walk_free(walk);
+		walk = NULL;
+		begin_list("g\na/b/f\n.\na/b\n", "dst");
+		fault_set(REALLOC, (struct fault){ .after = i, .err = ENOMEM });
+		const char *told = told_by_the_rest(items, sizeof(items));
+		bool hit = fault_hits(REALLOC) > 0;
+		faults_clear();
+		failed += hit;
+		assert_int_equal(diag_status(), hit ? STATUS_PARTIAL : STATUS_OK);
+		assert_int_equal(*told != '\0', hit);
+		diag_reset();
+	}
+	assert_in_range(failed, 5, 11);
+	names_close(list);
+	list = NULL;
+}
+
+static void a_list_needs_a_directory(void **state)
+{
+	(void)state;
+	put_file("src", "");
+	assert_list("g\n", "", "tarpipe: src: taking the names of a list: Not a "
+			       "directory\n");
+}
+
+/* Names, way after way, take no memory and no descriptors that stay. */
+static void a_long_list_in_a_deep_tree(void **state)
+{
+	enum { LONG = 40, TIMES = 500 };
+	char path[LONG * 2 + 8] = "src", *names = calloc(TIMES, LONG * 4);
+	unsigned before = open_descriptors();
+	size_t len = 0;
+
+	(void)state;
+	put_dir(path);
+	for (int i = 0; i < LONG; i++) {
+		strcat(path, "/d");
+		put_dir(path);
+	}
+	put_file("src/d/f", "");
+	for (int i = 0; i < TIMES; i++)
+		len += (size_t)sprintf(names + len, "%s\nd/f\n",
+				       path + sizeof("src"));
+	config.fds = 3;
+	begin_list(names, NULL);
+	free(names);
+	unsigned most = open_descriptors() + 3, entered = 0, entries = 0;
+	for (struct walk_item item = next(); item.event != WALK_END;
+	     item = next()) {
+		entered += item.event == WALK_ENTER;
+		entries += item.event == WALK_ENTRY;
+		assert_true(item.event == WALK_ENTRY || item.fd >= 0);
+		assert_true(open_descriptors() <= most);
+	}
+	assert_int_equal(entries, TIMES);
+	assert_int_equal(entered, 2 + (LONG - 1) * TIMES);
+	names_close(list);
+	list = NULL;
+	assert_int_equal(open_descriptors(), before);
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -862,6 +1273,24 @@ int main(void)
 		TEST(a_directory_without_a_stat_is_told),
 		TEST(o_noatime_is_asked_for_once_at_most),
 		TEST(the_destination_is_avoided),
+		TEST(the_hook_is_asked_for_each_name_once),
+		TEST(what_is_not_wanted_is_left_alone),
+		TEST(members_have_the_path_that_the_hook_saw),
+		TEST(components_are_cut_off),
+		TEST(named_entries_come_alone),
+		TEST(named_directories_come_whole),
+		TEST(shared_directories_are_entered_once),
+		TEST(the_root_may_be_named),
+		TEST(ways_are_marked_and_have_ids),
+		TEST(names_that_lead_elsewhere_are_refused),
+		TEST(names_that_are_not_there_are_told),
+		TEST(a_way_that_can_not_be_read),
+		TEST(a_list_that_can_not_be_read_further),
+		TEST(excludes_hold_for_names_of_a_list),
+		TEST(paths_of_a_list_are_cut_off_too),
+		TEST(memory_runs_out_at_any_time),
+		TEST(a_list_needs_a_directory),
+		TEST(a_long_list_in_a_deep_tree),
 		TEST(a_deep_tree_takes_three_descriptors),
 		TEST(the_way_back_stays_when_an_ancestor_moves),
 		TEST(the_way_round_stays_when_a_directory_moves),
