@@ -8,6 +8,7 @@
 #include "links.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct entry {
 	uint64_t dev, ino;
@@ -23,6 +24,10 @@ struct links {
 	uint32_t ids;		/* ids given so far */
 	uint32_t *spare;	/* ids that may be given again */
 	size_t nspare, spare_room;
+	char **paths;		/* by id, where one was given; NULL: never */
+	size_t paths_room;
+	char *parting;		/* of the entry that went last: still told */
+	bool again;		/* names may come more than once */
 };
 
 enum { SLOTS_MIN = 64 };
@@ -46,6 +51,10 @@ void links_free(struct links *links)
 {
 	if (!links)
 		return;
+	for (size_t i = 0; i < links->paths_room; i++)
+		free(links->paths[i]);
+	free(links->paths);
+	free(links->parting);
 	free(links->table);
 	free(links->spare);
 	free(links);
@@ -113,11 +122,66 @@ static int give_id(struct links *links, uint32_t *id)
 	return 0;
 }
 
+void links_again(struct links *links)
+{
+	links->again = true;
+}
+
+/* ---- paths ---- */
+
+static char *path_of(const struct links *links, uint32_t id)
+{
+	return id < links->paths_room ? links->paths[id] : NULL;
+}
+
+/* The path stays for the caller, who may be about to use it. */
+static void path_drop(struct links *links, uint32_t id)
+{
+	char *path = path_of(links, id);
+
+	if (!path)
+		return;
+	free(links->parting);
+	links->parting = path;
+	links->paths[id] = NULL;
+}
+
+static int paths_reserve(struct links *links, uint32_t id)
+{
+	size_t room = links->paths_room ? links->paths_room : 64;
+	char **paths;
+
+	if (id < links->paths_room)
+		return 0;
+	while (room <= id)
+		room *= 2;
+	paths = realloc(links->paths, room * sizeof(*paths));
+	if (!paths)
+		return -1;
+	memset(paths + links->paths_room, 0,
+	       (room - links->paths_room) * sizeof(*paths));
+	links->paths = paths;
+	links->paths_room = room;
+	return 0;
+}
+
+int links_name(struct links *links, uint32_t id, const char *path)
+{
+	if (paths_reserve(links, id) != 0)
+		return -1;
+	free(links->paths[id]);
+	links->paths[id] = strdup(path);
+	return links->paths[id] ? 0 : -1;
+}
+
+/* ---- entries ---- */
+
 /* Drops an entry and moves up those behind it that belong further ahead. */
 static void drop(struct links *links, struct entry *entry)
 {
 	size_t mask = links->slots - 1, gap = (size_t)(entry - links->table);
 
+	path_drop(links, entry->id);
 	links->spare[links->nspare++] = entry->id;
 	links->open--;
 	for (size_t i = (gap + 1) & mask; links->table[i].id != 0;
@@ -147,9 +211,11 @@ int links_meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink,
 		entry = find(links->table, links->slots, dev, ino);
 	}
 	link->first = entry->id == 0;
+	link->path = NULL;
 	if (!link->first) {
+		link->path = path_of(links, entry->id);
 		link->id = entry->id;
-		link->last = --entry->left == 0;
+		link->last = !links->again && --entry->left == 0;
 		if (link->last)
 			drop(links, entry);
 		return 0;

@@ -9,8 +9,16 @@
 #include <unistd.h>
 
 #include "packing.h"
+#include "packout.h"
 
 enum { PIECE_MAX = 256 << 10 };
+
+static int pack_new_tar(struct pack *pack)
+{
+	pack->tar = packtar_new();
+	pack->out = pack->tar ? packout_new(&pack->config) : NULL;
+	return pack->out ? 0 : -1;
+}
 
 struct pack *pack_new(const struct pack_config *config)
 {
@@ -31,6 +39,13 @@ struct pack *pack_new(const struct pack_config *config)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (config->tar && pack_new_tar(pack) != 0) {
+		int err = errno;
+
+		pack_free(pack);
+		errno = err;
+		return NULL;
+	}
 	return pack;
 }
 
@@ -41,6 +56,8 @@ void pack_free(struct pack *pack)
 	walk_free(pack->walk);
 	links_free(pack->links);
 	owners_free(pack->owners);
+	packtar_free(pack->tar);
+	packout_free(pack->out);
 	xattr_buffer_free(&pack->names);
 	xattr_buffer_free(&pack->value);
 	free(pack);
@@ -129,21 +146,28 @@ static uint32_t inode_mark(const struct stat *st)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
+bool pack_meet(struct pack *pack, const struct stat *st, struct link *link)
+{
+	if (st->st_nlink < 2 || !pack_keeps(pack, PRESERVE_LINKS))
+		return false;
+	if (links_meet(pack->links, st->st_dev, st->st_ino, st->st_nlink,
+		       inode_mark(st), link) != 0) {
+		pack_tell(pack, errno, "remembering its other names");
+		return false;
+	}
+	if (link->changed)
+		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+			  "is not what its other names were: not linked to "
+			  "them");
+	return true;
+}
+
 int pack_link(struct pack *pack, struct record *head, const struct stat *st)
 {
 	struct link link;
 
-	if (st->st_nlink < 2 || !pack_keeps(pack, PRESERVE_LINKS))
+	if (!pack_meet(pack, st, &link))
 		return 0;
-	if (links_meet(pack->links, st->st_dev, st->st_ino, st->st_nlink,
-		       inode_mark(st), &link) != 0) {
-		pack_tell(pack, errno, "remembering its other names");
-		return 0;
-	}
-	if (link.changed)
-		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
-			  "is not what its other names were: not linked to "
-			  "them");
 	head->id = link.id;
 	if (link.first)
 		return 0;
@@ -189,6 +213,41 @@ bool pack_is_mount(const struct walk_item *item)
 	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
+enum special_found special_look(struct pack *pack, struct stat *st)
+{
+	const struct walk_item *item = &pack->item;
+
+	if (fstatat(item->parent, item->name, st, AT_SYMLINK_NOFOLLOW) != 0) {
+		pack_tell(pack, errno, "fstatat");
+		return SPECIAL_GONE;
+	}
+	if (S_ISREG(st->st_mode) && pack_is_mount(item))
+		return SPECIAL_REGULAR;
+	if (IFTODT(st->st_mode) != item->type) {
+		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
+			  "has become another type of file: left out");
+		return SPECIAL_GONE;
+	}
+	if (!S_ISLNK(st->st_mode) && !pack_keeps(pack, PRESERVE_SPECIAL))
+		return SPECIAL_GONE;
+	return SPECIAL_WANTED;
+}
+
+ssize_t special_target(struct pack *pack, const struct stat *st, char *target)
+{
+	const struct walk_item *item = &pack->item;
+	ssize_t len = readlinkat(item->parent, item->name, target, PATH_MAX);
+
+	if (len < 0) {
+		/* EINVAL: it is none any more */
+		pack_tell(pack, errno == EINVAL ? ELOOP : errno, "readlinkat");
+		links_forget(pack->links, st->st_dev, st->st_ino);
+		return -1;
+	}
+	target[len] = '\0';
+	return len;
+}
+
 /* A symlink, FIFO, socket or device. */
 int pack_special(struct pack *pack)
 {
@@ -204,19 +263,14 @@ int pack_special(struct pack *pack)
 	ssize_t len;
 	int got;
 
-	if (fstatat(item->parent, item->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		pack_tell(pack, errno, "fstatat");
-		return 0;
-	}
-	if (S_ISREG(st.st_mode) && pack_is_mount(item))
+	switch (special_look(pack, &st)) {
+	case SPECIAL_WANTED:
+		break;
+	case SPECIAL_REGULAR:
 		return pack_file(pack);
-	if (IFTODT(st.st_mode) != item->type) {
-		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
-			  "has become another type of file: left out");
+	case SPECIAL_GONE:
 		return 0;
 	}
-	if (!S_ISLNK(st.st_mode) && !pack_keeps(pack, PRESERVE_SPECIAL))
-		return 0;
 	pack_head(pack, &head, S_ISLNK(st.st_mode) ? RECORD_SYMLINK : RECORD_NODE,
 		  &st);
 	got = pack_owners(pack, &st);
@@ -225,15 +279,9 @@ int pack_special(struct pack *pack)
 	if (got != 0)
 		return got < 0 ? -1 : 0;
 	if (S_ISLNK(st.st_mode)) {
-		len = readlinkat(item->parent, item->name, target,
-				 sizeof(target));
-		if (len < 0) {
-			/* EINVAL: it is none any more */
-			pack_tell(pack, errno == EINVAL ? ELOOP : errno,
-				  "readlinkat");
-			links_forget(pack->links, st.st_dev, st.st_ino);
+		len = special_target(pack, &st, target);
+		if (len < 0)
 			return 0;
-		}
 		head.data = target;
 		head.data_len = (uint32_t)len;
 	}
@@ -276,7 +324,7 @@ static int pack_item(struct pack *pack, bool kept)
 	if (pack->item.event == WALK_LEAVE)
 		return pack_leave(pack, kept);
 	pack->entries++;
-	if (pack->config.opts->verbose > 0)
+	if (pack->config.opts->verbose > 0 && !pack->item.way)
 		diag_list(pack_shown(pack));
 	if (pack->item.event == WALK_ENTER)
 		return pack_enter(pack);
@@ -293,7 +341,19 @@ static int pack_start(struct pack *pack)
 		.second = RECORD_VERSION,
 	};
 
+	if (pack->tar)
+		return packout_begin(pack->out);
 	return pack_emit(pack, &record);
+}
+
+void pack_again(struct pack *pack)
+{
+	links_again(pack->links);
+}
+
+void pack_list(struct pack *pack, struct names *names)
+{
+	pack->listed = names;
 }
 
 int pack_root(struct pack *pack, const char *path, const char *as, bool follow,
@@ -302,14 +362,27 @@ int pack_root(struct pack *pack, const char *path, const char *as, bool follow,
 	if (!pack->started && pack_start(pack) != 0)
 		return -1;
 	pack->started = true;
+	if (pack->tar)
+		packtar_root(pack);
 	walk_begin(pack->walk, path, as, follow);
+	if (pack->listed)
+		walk_list(pack->walk, pack->listed);
 	for (;;) {
+		/* Whoever writes the list may take his time. */
+		if (pack->listed && !names_ready(pack->listed))
+			ring_urge(pack->ring);
 		walk_next(pack->walk, &pack->item);
 		if (pack->item.event == WALK_END)
 			return 0;
-		if (pack_item(pack, kept) != 0)
+		if (pack->tar ? packtar_item(pack) : pack_item(pack, kept))
 			return -1;
 	}
+}
+
+void pack_count(const struct pack *pack, uint64_t *entries, uint64_t *bytes)
+{
+	*entries = pack->entries;
+	*bytes = pack->bytes;
 }
 
 int pack_finish(struct pack *pack)
@@ -320,6 +393,11 @@ int pack_finish(struct pack *pack)
 		.second = pack->bytes,
 	};
 
+	if (pack->tar) {
+		if (!pack->started && packout_begin(pack->out) != 0)
+			return -1;
+		return packout_finish(pack->out, pack->entries);
+	}
 	if (pack_emit(pack, &record) != 0)
 		return -1;
 	ring_close(pack->ring);

@@ -12,6 +12,13 @@ static bool wanted(const struct pack *pack, const char *name,
 	       pack_keeps(pack, class == XATTR_ACL ? PRESERVE_ACL : PRESERVE_XATTR);
 }
 
+bool pack_wants_attribute(const struct pack *pack, const char *name)
+{
+	enum xattr_class class = xattr_classify(name);
+
+	return class != XATTR_SKIP && wanted(pack, name, class);
+}
+
 /* Lists the object's attributes into pack->names; returns the head's flags. */
 unsigned pack_list_attributes(struct pack *pack,
 			      const struct xattr_source *from)
@@ -67,16 +74,24 @@ static int pack_value(struct pack *pack, const char *name, size_t size)
 	return 0;
 }
 
-static int pack_attribute(struct pack *pack, const struct xattr_source *from,
-			  const char *name)
+ssize_t pack_read_attribute(struct pack *pack, const struct xattr_source *from,
+			    const char *name)
 {
 	ssize_t size = xattr_get(from, name, &pack->value);
 
-	if (size < 0) {
+	if (size < 0)
 		diag_fail(errno == ENODATA ? STATUS_CHANGED : STATUS_PARTIAL,
 			  pack_shown(pack), errno, "reading attribute %s", name);
+	return size;
+}
+
+static int pack_attribute(struct pack *pack, const struct xattr_source *from,
+			  const char *name)
+{
+	ssize_t size = pack_read_attribute(pack, from, name);
+
+	if (size < 0)
 		return 0;
-	}
 	if (strlen(name) > RECORD_NAME_MAX) {
 		diag_fail(STATUS_PARTIAL, pack_shown(pack), ENAMETOOLONG,
 			  "attribute %s", name);

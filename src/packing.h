@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * packing: what the rooms that pack (pack.c, packfile.c, packattr.c) share, and
+ * packing: what the rooms that pack (pack.c, packread.c and the like) share, and
  * nobody else.  The mirror of object.h.  All of it belongs to the packing thread.
  *
  * Functions that return int return 0, or -1 when the ring was aborted: then
@@ -27,6 +27,7 @@ struct pack {
 	struct walk *walk;
 	struct links *links;
 	struct owners *owners;
+	struct names *listed;		/* NULL: all is packed */
 	struct walk_item item;
 	size_t piece_max;
 
@@ -37,6 +38,9 @@ struct pack {
 	dev_t asked_dev;		/* last file system asked about ... */
 	bool asked;
 	bool made_up;			/* ... whether its sizes are made up */
+
+	struct packtar *tar;		/* -c; NULL: records */
+	struct packout *out;
 
 	bool started;
 	uint64_t entries, bytes;
@@ -65,6 +69,12 @@ void pack_head(struct pack *pack, struct record *head, enum record_type type,
 int pack_owners(struct pack *pack, const struct stat *st);
 
 /*
+ * Looks up an inode that has several names.  False when it has none that count, or
+ * can't be remembered (told).
+ */
+bool pack_meet(struct pack *pack, const struct stat *st, struct link *link);
+
+/*
  * Gives an inode with several names its id.  Returns 1 when a LINK was packed in the
  * object's place, 0 when the object is to be packed, or -1.
  */
@@ -73,9 +83,61 @@ int pack_link(struct pack *pack, struct record *head, const struct stat *st);
 /* An object's END: its size, and an errno when it is to be thrown away. */
 int pack_end(struct pack *pack, uint64_t size, int failure);
 
+/* ---- packread.c: a regular file at the source, for records and tar alike ---- */
+
+struct source {
+	int fd;
+	struct stat st;			/* as it was when it was opened */
+};
+
+enum source_found {
+	SOURCE_OPEN,			/* the caller closes source->fd */
+	SOURCE_SPECIAL,			/* something else is mounted over the name; the
+					   item says so now */
+	SOURCE_GONE,			/* told, and left out */
+};
+
+/* Opens the item at hand; waits for whoever holds a lease on it. */
+enum source_found source_open(struct pack *pack, struct source *source);
+
+/* It is on a file system without storage, and its size means nothing. */
+bool source_made_up(struct pack *pack, const struct source *source);
+
+/* As pread, but not interrupted. */
+ssize_t source_read_at(const struct source *source, void *to, size_t len,
+		       uint64_t offset);
+
+/*
+ * Reads a file of `size` bytes and one more, to see that there is none.  Returns the
+ * bytes read, up to size + 1, or -1 with errno.
+ */
+ssize_t source_read(const struct source *source, unsigned char *to, size_t size);
+
+/*
+ * A second look at what took more than one read: tells what changed, and lowers *size
+ * to what is left of a file that shrank.  `so` says what became of that.
+ */
+void source_check(struct pack *pack, const struct source *source, uint64_t *size,
+		  const char *so);
+
+/* Tells that it has `now` bytes, and not what fstat said; or that reading failed. */
+void source_tell_size(struct pack *pack, const struct source *source,
+		      uint64_t now, const char *so);
+void source_tell_error(struct pack *pack, int err, uint64_t offset,
+		       const char *so);
+
+/* ---- metadata and records ---- */
+
 /* packattr.c: lists the item's attributes; returns flags for its head. */
 unsigned pack_list_attributes(struct pack *pack,
 			      const struct xattr_source *from);
+
+/* The attribute is one that is carried and kept. */
+bool pack_wants_attribute(const struct pack *pack, const char *name);
+
+/* Reads one into pack->value; its length, or -1: told. */
+ssize_t pack_read_attribute(struct pack *pack, const struct xattr_source *from,
+			    const char *name);
 
 /* ... and packs those that were listed, class by class. */
 int pack_attributes(struct pack *pack, const struct xattr_source *from);
@@ -88,5 +150,30 @@ bool pack_is_mount(const struct walk_item *item);
 
 /* pack.c: a symlink, FIFO, socket or device, from its name. */
 int pack_special(struct pack *pack);
+
+/* ---- packtar.c: the same as members of a tar stream ---- */
+
+struct packtar *packtar_new(void);
+void packtar_free(struct packtar *tar);
+
+/* A root begins. */
+void packtar_root(struct pack *pack);
+
+/* The item at hand. */
+int packtar_item(struct pack *pack);
+
+/* ---- what is no regular file ---- */
+
+enum special_found {
+	SPECIAL_WANTED,
+	SPECIAL_REGULAR,		/* a regular file is mounted over the name */
+	SPECIAL_GONE,			/* left out, told where it must be */
+};
+
+/* Looks at the item at hand. */
+enum special_found special_look(struct pack *pack, struct stat *st);
+
+/* Reads a symlink into PATH_MAX + 1 bytes; its length, or -1: told. */
+ssize_t special_target(struct pack *pack, const struct stat *st, char *target);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -43,6 +44,46 @@ static struct link meet(struct links *links, dev_t dev, ino_t ino, nlink_t nlink
 	assert_int_equal(links_meet(links, dev, ino, nlink, 7, &link), 0);
 	assert_true(link.id > 0);
 	return link;
+}
+
+/* Paths of their own for three inodes, told to the last of their names and gone then. */
+static void a_path_is_kept_until_the_last_name(void **state)
+{
+	char path[16];
+	struct link link;
+
+	for (int round = 0; round < 2; round++) {
+		for (ino_t ino = 0; ino < 200; ino++) {
+			link = meet(*state, 1, 10 + ino, 3);
+			assert_null(link.path);
+			snprintf(path, sizeof(path), "./%d", (int)ino);
+			assert_int_equal(links_name(*state, link.id, path), 0);
+		}
+		for (int name = 0; name < 2; name++) {
+			for (ino_t ino = 0; ino < 200; ino++) {
+				link = meet(*state, 1, 10 + ino, 3);
+				snprintf(path, sizeof(path), "./%d", (int)ino);
+				assert_string_equal(link.path, path);
+			}
+		}
+		assert_true(link.last);
+	}
+	link = meet(*state, 1, 10, 2);
+	assert_int_equal(links_name(*state, link.id, "a"), 0);
+	links_forget(*state, 1, 10);
+	link = meet(*state, 1, 10, 2);
+	assert_true(link.first);
+	link = meet(*state, 1, 10, 2);
+	assert_null(link.path);
+}
+
+static void a_path_without_memory(void **state)
+{
+	struct link link = meet(*state, 1, 10, 2);
+
+	fault_set(REALLOC, (struct fault){ .err = ENOMEM });
+	assert_int_equal(links_name(*state, link.id, "a"), -1);
+	assert_null(meet(*state, 1, 10, 2).path);
 }
 
 static void the_first_and_the_last_name_are_told(void **state)
@@ -247,9 +288,27 @@ static void a_number_used_again_is_another_inode(void **state)
 	assert_int_equal(third.id, second.id);
 }
 
+/* A list may name one file twice: its third name is still one. */
+static void names_may_come_again(void **state)
+{
+	struct link first, link;
+
+	links_again(*state);
+	first = meet(*state, 1, 5, 2);
+	for (int i = 0; i < 5; i++) {
+		link = meet(*state, 1, 5, 2);
+		assert_false(link.first);
+		assert_false(link.last);
+		assert_int_equal(link.id, first.id);
+	}
+	assert_int_equal(links_open(*state), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_path_is_kept_until_the_last_name),
+		TEST(a_path_without_memory),
 		TEST(the_first_and_the_last_name_are_told),
 		TEST(an_inode_goes_with_its_last_name),
 		TEST(inodes_are_told_apart_by_device_too),
@@ -261,6 +320,7 @@ int main(void)
 		TEST(what_does_not_fit_is_told_and_the_rest_stays),
 		TEST(an_id_that_does_not_fit_is_told),
 		TEST(a_number_used_again_is_another_inode),
+		TEST(names_may_come_again),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #include "capture.h"
 #include "diag.h"
 #include "faults.h"
+#include "names.h"
 #include "pack.h"
 #include "record.h"
 #include "sink.h"
@@ -147,6 +148,11 @@ static struct pack *pack;
 static int packed, joined;	/* what pack_root and unpack_join said */
 static unsigned lost;		/* descriptors that were not closed */
 
+/* What is chosen. */
+static bool (*wanted)(void *arg, const char *path, bool directory);
+static struct names *listed;
+static unsigned strip;
+
 static int setup(void **state)
 {
 	faults_clear();
@@ -156,6 +162,9 @@ static int setup(void **state)
 	put_dir("src");
 	put_dir("dst");
 	sink_defaults(&sink);
+	wanted = NULL;
+	listed = NULL;
+	strip = 0;
 	return 0;
 }
 
@@ -176,8 +185,11 @@ static void open_pack(void)
 		.walk = { .fds = 8 },
 	};
 
+	config.walk.wanted = wanted;
+	config.walk.strip = strip;
 	pack = pack_new(&config);
 	assert_non_null(pack);
+	pack_list(pack, listed);
 }
 
 /* The contents of `path`, as for `tarpipe PATH/ dst`; returns what was told. */
@@ -838,7 +850,8 @@ static void files_of_procfs_are_read_to_their_end(void **state)
 /* ---- what goes into the ring ---- */
 
 static const char *const type_names[] = {
-	"?", "START", "DIR", "LEAVE", "FILE", "SYMLINK", "NODE", "LINK", "PIECE",
+	"?", "START", "DIR", "LEAVE", "FILE", "SYMLINK", "NODE", "LINK",
+	"PATHLINK", "PIECE", "SPAN",
 	"REF", "XATTR", "END", "USER", "GROUP", "FINISH",
 };
 
@@ -966,6 +979,113 @@ static void owners_are_named_before_they_are_used(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* ---- what is chosen ---- */
+
+static const char *copy_listed(const char *names)
+{
+	put_file("list", names);
+	listed = names_open("list", false);
+	assert_non_null(listed);
+	const char *told = copy();
+	names_close(listed);
+	return told;
+}
+
+static void set_past(const char *path)
+{
+	const struct timespec past[2] = { { 1000, 5 }, { 2000, 7 } };
+
+	assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+}
+
+static void put_chosen(void)
+{
+	put_dir("src/a");
+	put_dir("src/a/b");
+	put_file("src/a/b/f", "f");
+	put_file("src/a/b/y", "y");
+	put_file("src/a/z", "z");
+	put_file("src/g", "g");
+	assert_int_equal(chmod("src/a", 0751), 0);
+	set_past("src/a/b");
+	set_past("src/a");
+}
+
+/* The directories on the way have what they have at the source, entered twice or not. */
+static void names_of_a_list_arrive(void **state)
+{
+	(void)state;
+	put_chosen();
+	assert_string_equal(copy_listed("a/b/f\ng\na/z\na/b/y\n"), "");
+	assert_done(STATUS_OK);
+	assert_names("dst", "a g");
+	assert_names("dst/a", "b z");
+	assert_names("dst/a/b", "f y");
+	assert_text("dst/a/b/f", "f");
+	assert_text("dst/a/b/y", "y");
+	assert_int_equal(mode_of("dst/a"), 0751);
+	assert_int_equal(stat_of("dst/a").st_mtim.tv_sec, 2000);
+	assert_int_equal(stat_of("dst/a").st_mtim.tv_nsec, 7);
+	assert_int_equal(stat_of("dst/a/b").st_mtim.tv_sec, 2000);
+}
+
+static void what_a_list_has_not_does_not_arrive(void **state)
+{
+	(void)state;
+	put_chosen();
+	assert_string_equal(copy_listed("none\na/z\n"),
+			    "tarpipe: src/none: fstatat: No such file or "
+			    "directory\n");
+	assert_done(STATUS_PARTIAL);
+	assert_names("dst", "a");
+	assert_names("dst/a", "z");
+}
+
+/* Its second name lies in a directory that was left and is entered again. */
+static void links_among_names_of_a_list(void **state)
+{
+	(void)state;
+	put_chosen();
+	assert_int_equal(link("src/g", "src/a/g2"), 0);
+	assert_string_equal(copy_listed("a/z\ng\na/g2\n"), "");
+	assert_done(STATUS_OK);
+	assert_int_equal(stat_of("dst/g").st_ino, stat_of("dst/a/g2").st_ino);
+}
+
+static bool not_b(void *arg, const char *path, bool directory)
+{
+	(void)arg;
+	return !directory || strcmp(path, "a/b") != 0;
+}
+
+static void what_is_not_wanted_does_not_arrive(void **state)
+{
+	(void)state;
+	put_chosen();
+	fault_set(OPENAT, (struct fault){ .name = "src/a/b", .err = EACCES });
+	wanted = not_b;
+	assert_string_equal(copy(), "");
+	assert_done(STATUS_OK);
+	assert_int_equal(fault_hits(OPENAT), 0);
+	assert_names("dst", "a g");
+	assert_names("dst/a", "z");
+}
+
+static void paths_arrive_cut_short(void **state)
+{
+	(void)state;
+	put_chosen();
+	put_dir("src/c");
+	put_dir("src/c/b");
+	put_file("src/c/b/w", "w");
+	strip = 1;
+	assert_string_equal(copy(), "");
+	assert_done(STATUS_OK);
+	assert_names("dst", "b z");
+	assert_names("dst/b", "f w y");
+	assert_text("dst/b/w", "w");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1008,6 +1128,11 @@ int main(void)
 		TEST(attributes_follow_the_data_in_order),
 		TEST(a_large_value_comes_in_parts),
 		TEST(owners_are_named_before_they_are_used),
+		TEST(names_of_a_list_arrive),
+		TEST(what_a_list_has_not_does_not_arrive),
+		TEST(links_among_names_of_a_list),
+		TEST(what_is_not_wanted_does_not_arrive),
+		TEST(paths_arrive_cut_short),
 	};
 
 	return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
