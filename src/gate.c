@@ -12,7 +12,7 @@
  * Descriptors of directories that nobody uses are closed, the longest unused first,
  * when there are more than the budget allows.
  */
-#include "gate.h"
+#include "gating.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,45 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
-
-#include "diag.h"
-#include "thread.h"
-
-enum state { DIR_NEW, DIR_READY, DIR_LEFT_OUT };
-enum sweep { SWEEP_DONE, SWEEP_DUE, SWEEP_RUNNING };
-
-struct dir {
-	struct dir *parent;		/* NULL: the destination directory */
-	struct dir *next, **link;	/* all that exist */
-	struct dir *newer, *older;	/* open and unused, by age */
-	struct dir *down;		/* scratch: the way down, while reopening */
-	unsigned holds, refs, users;
-	int fd;				/* -1: closed */
-	enum state state;
-	bool queued;			/* it is in the list of the unused */
-	bool streaming;			/* the stream is in it (one of the holds) */
-	enum sweep sweep;		/* of old temporary names */
-	bool inherits;
-	bool linked;			/* its name is a symlink that was followed */
-	bool has_final;
-	int64_t group;			/* of new files; -1: not known */
-	struct dir_facts facts;
-	struct meta final;
-	char name[];
-};
-
-struct gate {
-	struct gate_config config;
-	struct lock lock;
-	struct dir *root;
-	struct dir *all;
-	struct dir *newest, *oldest;	/* unused ones */
-	unsigned open;
-};
-
-static const int open_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 /* ---- memory ---- */
 
@@ -97,7 +59,7 @@ static void unqueue(struct gate *gate, struct dir *dir)
 	dir->queued = false;
 }
 
-static void queue(struct gate *gate, struct dir *dir)
+void dir_queue(struct gate *gate, struct dir *dir)
 {
 	dir->older = gate->newest;
 	*(dir->older ? &dir->older->newer : &gate->oldest) = dir;
@@ -116,7 +78,7 @@ static void dir_close(struct gate *gate, struct dir *dir)
 	gate->open--;
 }
 
-static void dir_set_fd(struct gate *gate, struct dir *dir, int fd)
+void dir_set_fd(struct gate *gate, struct dir *dir, int fd)
 {
 	dir->fd = fd;
 	gate->open++;
@@ -141,71 +103,15 @@ static void dir_unref(struct gate *gate, struct dir *dir)
 
 /* ---- the gate ---- */
 
-static bool has_default_acl(int fd)
-{
-	return fgetxattr(fd, "system.posix_acl_default", NULL, 0) > 0;
-}
-
-static void facts_from(struct dir *dir, const struct stat *st, bool existed)
-{
-	dir->facts = (struct dir_facts){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.mode = st->st_mode & 07777,
-		.uid = st->st_uid,
-		.gid = st->st_gid,
-		.existed = existed,
-	};
-	/* New files get the caller's group, unless directory or mount say else. */
-	if (!existed && !(st->st_mode & S_ISGID) &&
-	    st->st_gid == privileges_get()->gid)
-		dir->group = st->st_gid;
-	else if (st->st_mode & S_ISGID)
-		dir->group = st->st_gid;
-}
-
-/* One's own directory without rwx: give it for as long as it takes. */
-static int open_up(struct dir *dir, int fd)
-{
-	const struct privileges *who = privileges_get();
-
-	if ((dir->facts.mode & 0700) == 0700 || who->dac ||
-	    dir->facts.uid != who->uid)
-		return 0;
-	dir->facts.opened = true;
-	return fchmod(fd, dir->facts.mode | 0700);
-}
-
-static int take_existing(struct dir *dir, int fd, bool widen)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		return -1;
-	facts_from(dir, &st, true);
-	dir->sweep = SWEEP_DUE;
-	dir->inherits = has_default_acl(fd);
-	return widen ? open_up(dir, fd) : 0;
-}
-
-static int remove_acls(int fd)
-{
-	const struct xattr_source at = { .fd = fd };
-
-	if (xattr_remove(&at, "system.posix_acl_default") != 0)
-		return -1;
-	return xattr_remove(&at, "system.posix_acl_access");
-}
-
 static int take_root(struct dir *root, const struct gate_config *config)
 {
 	struct stat st;
 
 	if (!config->fresh)
-		return take_existing(root, config->root, config->widen);
-	if (fstat(config->root, &st) != 0 || remove_acls(config->root) != 0)
+		return dir_take_existing(root, config->root, config->widen);
+	if (fstat(config->root, &st) != 0 || dir_remove_acls(config->root) != 0)
 		return -1;
-	facts_from(root, &st, false);
+	dir_facts_from(root, &st, false);
 	return 0;
 }
 
@@ -230,8 +136,8 @@ struct gate *gate_new(const struct gate_config *config)
 
 static int reopen(const struct dir *dir, int from, const char *name)
 {
-	int fd = openat(from, name, dir->linked ? open_flags & ~O_NOFOLLOW :
-						  open_flags);
+	int fd = openat(from, name, dir->linked ? OPEN_FLAGS & ~O_NOFOLLOW :
+						  OPEN_FLAGS);
 	struct stat st;
 
 	if (fd < 0)
@@ -313,6 +219,8 @@ struct dir *gate_add(struct gate *gate, struct dir *parent, const char *name,
 {
 	lock_take(&gate->lock);
 	struct dir *dir = dir_new(gate, parent, name, name_len);
+	if (dir)
+		dir->added = ++gate->moment;
 	lock_give(&gate->lock);
 	return dir;
 }
@@ -329,6 +237,7 @@ void gate_end(struct gate *gate, struct dir *dir)
 	lock_take(&gate->lock);
 	dir->holds--;		/* the run with its LEAVE holds it still */
 	dir->streaming = false;
+	dir->ended = ++gate->moment;
 	lock_give(&gate->lock);
 }
 
@@ -372,161 +281,6 @@ char *gate_path(const struct gate *gate, const struct dir *dir,
 	return path;
 }
 
-/* ---- making a directory ---- */
-
-static void tell(struct gate *gate, const struct dir *dir, int err,
-		 const char *what)
-{
-	char *path = gate_path(gate, dir, NULL);
-
-	diag_fail(err == ENOSPC ? STATUS_STOPPED : STATUS_PARTIAL,
-		  path ? path : dir->name, err, "%s", what);
-	free(path);
-	errno = err;
-}
-
-/* mkdirat gave a new directory; nobody else knows it, but names can be swapped. */
-static int open_new(struct gate *gate, struct dir *dir, int parent)
-{
-	int fd = openat(parent, dir->name, open_flags);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		tell(gate, dir, errno, "opening the new directory");
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	facts_from(dir, &st, false);
-	if (dir->parent->inherits && remove_acls(fd) != 0)
-		tell(gate, dir, errno, "removing an inherited ACL");
-	return fd;
-}
-
-/* One's own directory that one may not even read: through a handle on its name. */
-static int open_closed(struct dir *dir, int parent)
-{
-	int handle = openat(parent, dir->name,
-			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const struct privileges *who = privileges_get();
-	char link[32];
-	struct stat st;
-	int fd = -1;
-
-	if (handle < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
-	if (fstat(handle, &st) == 0 && st.st_uid == who->uid &&
-	    fchmodat(AT_FDCWD, link, (st.st_mode & 07777) | 0700, 0) == 0) {
-		fd = openat(parent, dir->name, open_flags);
-		if (fd >= 0) {
-			facts_from(dir, &st, true);
-			dir->facts.opened = true;
-			dir->sweep = SWEEP_DUE;
-			dir->inherits = has_default_acl(fd);
-		}
-	} else {
-		errno = EACCES;
-	}
-	close(handle);
-	return fd;
-}
-
-static int open_existing(struct gate *gate, struct dir *dir, int parent,
-			 int flags)
-{
-	int fd = openat(parent, dir->name, flags);
-
-	if (fd < 0 && errno == EACCES)
-		fd = open_closed(dir, parent);
-	else if (fd >= 0 && take_existing(dir, fd, true) != 0) {
-		tell(gate, dir, errno, "taking the directory that is there");
-		close(fd);
-		return -1;
-	}
-	if (fd < 0)
-		tell(gate, dir, errno, "opening the directory that is there");
-	return fd;
-}
-
-/* Something else has the name: make room, unless it is to stay. */
-static int replace_other(struct gate *gate, struct dir *dir, int parent)
-{
-	if (gate->config.keep) {
-		tell(gate, dir, ENOTDIR, "kept, and what belongs in it left out");
-		return -1;
-	}
-	if (unlinkat(parent, dir->name, 0) != 0) {
-		tell(gate, dir, errno, "unlinkat");
-		return -1;
-	}
-	if (mkdirat(parent, dir->name, 0700) != 0) {
-		tell(gate, dir, errno, "mkdirat");
-		return -1;
-	}
-	return open_new(gate, dir, parent);
-}
-
-/* The name is taken: by a directory, a symlink to one, or something else. */
-static int open_taken(struct gate *gate, struct dir *dir, int parent)
-{
-	struct stat st;
-
-	if (fstatat(parent, dir->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		tell(gate, dir, errno, "fstatat");
-		return -1;
-	}
-	if (S_ISDIR(st.st_mode))
-		return open_existing(gate, dir, parent, open_flags);
-	if (S_ISLNK(st.st_mode) &&
-	    fstatat(parent, dir->name, &st, 0) == 0 && S_ISDIR(st.st_mode)) {
-		dir->linked = gate->config.keep_dirlink;
-		if (dir->linked)
-			return open_existing(gate, dir, parent,
-					     open_flags & ~O_NOFOLLOW);
-		tell(gate, dir, 0, "is a symbolic link to a directory: neither "
-				   "followed nor replaced, what belongs in it "
-				   "is left out");
-		return -1;
-	}
-	return replace_other(gate, dir, parent);
-}
-
-static int make(struct gate *gate, struct dir *dir, int parent)
-{
-	if (gate_check(dir->name) != 0) {
-		tell(gate, dir, 0, "refused: no name of an entry");
-		return -1;
-	}
-	if (mkdirat(parent, dir->name, 0700) == 0)
-		return open_new(gate, dir, parent);
-	if (errno == EEXIST)
-		return open_taken(gate, dir, parent);
-	tell(gate, dir, errno, "mkdirat");
-	return -1;
-}
-
-int gate_make(struct gate *gate, struct dir *dir, bool cancelled)
-{
-	int fd = -1, err = 0;
-
-	/* The caller has entered the parent, so its descriptor stays. */
-	if (!cancelled && dir->parent->state == DIR_READY) {
-		fd = make(gate, dir, dir->parent->fd);
-		err = fd < 0 ? errno : 0;
-	}
-	lock_take(&gate->lock);
-	dir->state = fd >= 0 ? DIR_READY : DIR_LEFT_OUT;
-	if (fd >= 0) {
-		dir_set_fd(gate, dir, fd);
-		queue(gate, dir);
-	}
-	lock_notify(&gate->lock);
-	lock_give(&gate->lock);
-	errno = err;
-	return fd >= 0 ? 0 : -1;
-}
-
 /* ---- descriptors ---- */
 
 int gate_enter(struct gate *gate, struct dir *dir)
@@ -553,7 +307,7 @@ int gate_enter(struct gate *gate, struct dir *dir)
 	}
 	lock_give(&gate->lock);
 	if (fd < 0 && err != 0)
-		tell(gate, dir, err, "finding the directory again");
+		dir_tell(gate, dir, err, "finding the directory again");
 	return fd;
 }
 
@@ -561,7 +315,7 @@ void gate_exit(struct gate *gate, struct dir *dir)
 {
 	lock_take(&gate->lock);
 	if (--dir->users == 0 && dir->fd >= 0) {
-		queue(gate, dir);
+		dir_queue(gate, dir);
 		while (gate->open > gate->config.fds && gate->oldest)
 			dir_close(gate, gate->oldest);
 	}
@@ -586,6 +340,13 @@ void gate_finally(struct gate *gate, struct dir *dir, const struct meta *meta)
 	lock_give(&gate->lock);
 }
 
+void gate_putback(struct gate *gate, struct dir *dir)
+{
+	lock_take(&gate->lock);
+	dir->putback = true;
+	lock_give(&gate->lock);
+}
+
 void gate_mode_set(struct gate *gate, struct dir *dir)
 {
 	lock_take(&gate->lock);
@@ -596,6 +357,11 @@ void gate_mode_set(struct gate *gate, struct dir *dir)
 const struct meta *gate_final(const struct dir *dir)
 {
 	return dir->has_final ? &dir->final : NULL;
+}
+
+bool gate_puts_back(const struct dir *dir)
+{
+	return dir->putback;
 }
 
 bool gate_drop(struct gate *gate, struct dir *dir)
@@ -619,12 +385,15 @@ struct dir *gate_done(struct gate *gate, struct dir *dir)
 
 		if (fd >= 0) {
 			dir_set_fd(gate, parent, fd);
-			queue(gate, parent);
+			dir_queue(gate, parent);
 		}
 	}
 	if (dir->users == 0)
 		dir_close(gate, dir);
+	dir->done = true;
 	dir_unref(gate, dir);
+	if (gate->config.ordered)
+		lock_notify(&gate->lock);	/* who waits for it to be done */
 	lock_give(&gate->lock);
 	return parent;
 }

@@ -36,6 +36,7 @@ struct gate_config {
 	bool widen;		/* the root's mode may be widened: it is put back */
 	bool keep;		/* existing names stay as they are */
 	bool keep_dirlink;	/* follow symlinks to directories */
+	bool ordered;		/* the stream may enter a directory again */
 };
 
 /* NULL with errno.  `gate_free` closes and frees all that is left. */
@@ -72,7 +73,8 @@ void gate_end(struct gate *gate, struct dir *dir);
 int gate_check(const char *name);
 
 /*
- * Makes the directory, or takes the one that is there.  Tells what fails; then the
+ * Makes the directory, or takes the one that is there; where the stream was in that
+ * one before, waits until it is done.  Tells what fails; then the
  * directory and all below it are left out.  The parent must be entered.  Returns
  * 0, or -1 with errno ENOSPC when the run can't go on; after `cancelled` nothing is
  * made.
@@ -93,6 +95,12 @@ void gate_settle(struct gate *gate, struct dir *dir);
 /* Keeps the metadata that are to be set when the last hold is dropped. */
 void gate_finally(struct gate *gate, struct dir *dir, const struct meta *meta);
 
+/*
+ * At the last drop it gets back what it was when it was found (dir_facts), or, when it
+ * was made, the usual mode.
+ */
+void gate_putback(struct gate *gate, struct dir *dir);
+
 /* Its mode has been set: nothing is left to be put back (dir_facts.opened). */
 void gate_mode_set(struct gate *gate, struct dir *dir);
 
@@ -104,6 +112,9 @@ bool gate_drop(struct gate *gate, struct dir *dir);
 
 /* What gate_finally kept, or NULL: leave its metadata alone. */
 const struct meta *gate_final(const struct dir *dir);
+
+/* gate_putback was called. */
+bool gate_puts_back(const struct dir *dir);
 
 /*
  * The directory needs no more work.  Returns its parent, whose hold by this child
@@ -120,6 +131,7 @@ struct dir_facts {
 	mode_t mode;		/* before this run changed it */
 	uid_t uid;
 	gid_t gid;
+	struct timespec atime, mtime;
 	bool existed;		/* it was there before this run */
 	bool opened;		/* its mode was widened, to work in it */
 };

@@ -2,112 +2,37 @@
 #include "job.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "diag.h"
-#include "extent.h"
-#include "gate.h"
-#include "inodes.h"
-#include "meta.h"
-#include "owner.h"
 #include "pack.h"
-#include "restore.h"
 #include "ring.h"
+#include "select.h"
 #include "signals.h"
+#include "sink.h"
 #include "spec.h"
 #include "stats.h"
 #include "thread.h"
-#include "unpack.h"
 #include "walk.h"
 
-/*
- * One budget of descriptors, shared out before anything is opened: each part
- * stays within its own, so none can starve another.
- */
-struct budget {
-	unsigned walk;		/* directories of the source */
-	unsigned gate;		/* directories of the destination */
-	unsigned references;	/* source files on their way */
-	unsigned workers;
-};
-
 enum {
-	FDS_OWN = 5,		/* to come: DST, signals, one in passing */
-	FDS_LOOKED_AT = 1024,
-	FDS_WORKER = 3,		/* a file, a handle, a spare */
 	PACKER_PATIENCE = 300,	/* ms, for a packer that was told to stop */
 };
-
-/* Descriptors that are open already: ours, and what the caller left open. */
-static unsigned fds_open(unsigned limit)
-{
-	unsigned count = 0;
-
-	for (unsigned fd = 0; fd < limit && fd < FDS_LOOKED_AT; fd++)
-		if (fcntl((int)fd, F_GETFD) >= 0)
-			count++;
-	return count;
-}
-
-static unsigned fds_free(void)
-{
-	struct rlimit limit;
-	unsigned most = 1024, taken;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-			most = limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur :
-						       4096;
-	}
-	taken = fds_open(most) + FDS_OWN;
-	return most > taken ? most - taken : 0;
-}
-
-static unsigned at_most(unsigned n, unsigned most)
-{
-	return n < most ? n : most;
-}
-
-/* The least is what one worker and a walk need; below that it can't be helped. */
-static void budget_share(struct budget *budget, unsigned jobs)
-{
-	unsigned all = fds_free();
-
-	budget->workers = jobs;
-	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
-		budget->workers--;
-	all -= at_most(all, budget->workers * FDS_WORKER);
-	budget->walk = at_most(all / 4, 64);
-	if (budget->walk < 3)
-		budget->walk = 3;
-	all -= at_most(all, budget->walk);
-	budget->references = at_most(all / 3, 64);
-	budget->gate = at_most(all - budget->references, 256);
-	if (budget->gate < 2)
-		budget->gate = 2;
-}
 
 struct job {
 	const struct opts *opts;
 	struct spec spec;
+	struct select *select;	/* excludes */
+	struct names *names;	/* -T, or NULL */
 	struct budget budget;
 	int dst;
 	struct stat dst_st;
 	mode_t umask;
 
 	struct ring *ring;
-	struct references *refs;
-	struct owners *owners;
-	struct gate *gate;
-	struct inodes *inodes;
-	struct restore *restore;
-	struct unpack *unpack;
+	struct sink sink;
 	struct pack *pack;
 	struct thread packer;
 	bool packer_stuck;	/* in a call that takes its time: left behind */
@@ -120,21 +45,31 @@ static void job_destroy(struct job *job)
 	if (job->packer_stuck)
 		return;
 	pack_free(job->pack);
-	restore_free(job->restore);
-	inodes_free(job->inodes);
-	gate_free(job->gate);
-	owners_free(job->owners);
-	references_free(job->refs);
+	sink_destroy(&job->sink);
 	ring_free(job->ring);
 	signals_close();
 	if (job->dst >= 0)
 		close(job->dst);
 	spec_destroy(&job->spec);
+	select_free(job->select);
+	names_close(job->names);
+}
+
+/* What the options leave out, and what they name. */
+static int job_choose(struct job *job)
+{
+	job->select = select_from_opts(job->opts, false, NULL, 0);
+	return job->select ? names_from_opts(&job->names, job->opts) : -1;
 }
 
 static struct walk_config walk_settings(const struct job *job)
 {
-	struct walk_config config = { .fds = job->budget.walk };
+	struct walk_config config = {
+		.fds = job->budget.walk,
+		.wanted = select_is_empty(job->select) ? NULL : select_hook,
+		.wanted_arg = job->select,
+		.strip = job->opts->strip,
+	};
 
 	if (job->dst >= 0) {
 		/* What a bind mount hid from the operands shows here. */
@@ -164,49 +99,44 @@ static int make_ring(struct job *job)
 	return job->ring ? 0 : -1;
 }
 
-static int make_ends(struct job *job)
+static void workers_done(void *arg)
 {
-	struct gate_config gate = {
-		.root = job->dst,
+	(void)arg;
+	signals_done();
+}
+
+static int make_sink(struct job *job)
+{
+	struct sink_config config = {
+		.opts = job->opts,
+		.budget = &job->budget,
+		.ring = job->ring,
+		.dst = job->dst,
 		.shown = job->spec.dst_shown,
-		.fds = job->budget.gate,
 		.fresh = job->spec.dst_new && job->spec.dst_is_copy &&
 			 !job->spec.dst_keeps,
 		.widen = job->spec.dst_is_copy,
-		.keep = job->opts->keep,
-		.keep_dirlink = job->opts->keep_dirlink,
+		.umask = job->umask,
+		.done = workers_done,
 	};
 
-	job->refs = references_new(job->opts->reflink, job->budget.references);
-	job->owners = owners_new();
-	job->gate = gate_new(&gate);
-	job->inodes = job->gate ? inodes_new(job->gate) : NULL;
-	return job->refs && job->owners && job->inodes ? 0 : -1;
+	return sink_make(&job->sink, &config);
 }
 
-static int make_halves(struct job *job)
+static int make_source(struct job *job)
 {
-	struct restore_config restore = {
+	struct pack_config config = {
 		.opts = job->opts,
 		.ring = job->ring,
-		.gate = job->gate,
-		.inodes = job->inodes,
-		.refs = job->refs,
-		.owners = job->owners,
-		.umask = job->umask,
-		.workers = job->budget.workers,
-	};
-	struct pack_config pack = {
-		.opts = job->opts,
-		.ring = job->ring,
-		.refs = job->refs,
+		.refs = job->sink.refs,
 		.dst_dev = job->dst_st.st_dev,
 		.walk = walk_settings(job),
 	};
 
-	job->restore = restore_new(&restore);
-	job->pack = pack_new(&pack);
-	return job->restore && job->pack ? 0 : -1;
+	job->pack = pack_new(&config);
+	if (job->pack && (job->names || spec_overlaps(&job->spec)))
+		pack_again(job->pack);
+	return job->pack ? 0 : -1;
 }
 
 /* ---- running ---- */
@@ -215,6 +145,7 @@ static void packer_main(void *arg)
 {
 	struct job *job = arg;
 
+	pack_list(job->pack, job->names);
 	for (size_t i = 0; i < job->spec.nroots; i++) {
 		const struct spec_root *root = &job->spec.roots[i];
 
@@ -225,32 +156,14 @@ static void packer_main(void *arg)
 	(void)pack_finish(job->pack);
 }
 
-static void workers_done(void *arg)
-{
-	(void)arg;
-	signals_done();
-}
-
 static int start_threads(struct job *job)
 {
-	struct unpack_config unpack = {
-		.ring = job->ring,
-		.gate = job->gate,
-		.inodes = job->inodes,
-		.owners = job->owners,
-		.restore = job->restore,
-		.workers = job->budget.workers,
-		.done = workers_done,
-		.done_arg = job,
-	};
-
-	job->unpack = unpack_start(&unpack);
-	if (!job->unpack)
+	if (sink_start(&job->sink) != 0)
 		return -1;
 	if (thread_start(&job->packer, "pack", packer_main, job) == 0)
 		return 0;
-	(void)restore_stop(job->restore, errno);
-	(void)unpack_join(job->unpack);
+	sink_stop(&job->sink, errno);
+	(void)sink_join(&job->sink);
 	return -1;
 }
 
@@ -261,7 +174,7 @@ static void print_stats(struct job *job)
 		.elapsed_ns = clock_ns() - job->started,
 	};
 
-	restore_count(job->restore, &stats.done);
+	restore_count(job->sink.restore, &stats.done);
 	ring_count(job->ring, &stats.ring);
 	stats_print(&stats);
 }
@@ -272,21 +185,20 @@ static int wait_and_join(struct job *job)
 	int number = signals_wait();
 
 	if (number != 0) {
-		signals_close();	/* a second one kills at once */
+		signals_default();	/* a second one kills at once */
 		diag_hurry();
-		(void)restore_stop(job->restore, EINTR);
+		sink_stop(&job->sink, EINTR);
 	}
-	if (unpack_join(job->unpack) != 0 && number == 0 &&
+	if (sink_join(&job->sink) != 0 && number == 0 &&
 	    diag_status() < STATUS_STOPPED)
 		diag_fail(STATUS_STOPPED, NULL, 0,
 			  "the copy broke off before its end");
-	gate_put_back(job->gate);
 	if (ring_reason(job->ring) == 0) {
 		thread_join(&job->packer);
 		return number;
 	}
 	/* It holds nothing that has to be cleaned up, so it need not hold us. */
-	references_cancel(job->refs);
+	references_cancel(job->sink.refs);
 	job->packer_stuck = !thread_join_within(&job->packer, PACKER_PATIENCE);
 	return number;
 }
@@ -303,10 +215,8 @@ static int job_copy(struct job *job)
 	job->umask = umask(0);
 	umask(job->umask);
 	job->started = clock_ns();
-	(void)privileges_get();			/* before there are threads ... */
-	(void)xattr_classify("user.none");	/* ... that ask at the same time */
 	if (fstat(job->dst, &job->dst_st) != 0 || signals_open() != 0 ||
-	    make_ends(job) != 0 || make_halves(job) != 0 ||
+	    make_sink(job) != 0 || make_source(job) != 0 ||
 	    start_threads(job) != 0) {
 		diag_fail(STATUS_STOPPED, job->spec.dst_shown, errno,
 			  "setting up the run");
@@ -335,9 +245,12 @@ static void job_list(struct job *job)
 		const struct spec_root *root = &job->spec.roots[i];
 
 		walk_begin(walk, root->path, root->as, root->follow);
+		if (job->names)
+			walk_list(walk, job->names);
 		do {
 			walk_next(walk, &item);
-			if (item.event == WALK_ENTRY || item.event == WALK_ENTER)
+			if ((item.event == WALK_ENTRY ||
+			     item.event == WALK_ENTER) && !item.way)
 				diag_list(walk_path(walk));
 		} while (item.event != WALK_END);
 	}
@@ -350,9 +263,11 @@ int job_run(const struct opts *opts)
 	struct job job = { .opts = opts, .dst = -1 };
 	int number = 0;
 
-	if (spec_resolve(&job.spec, opts) != 0)
+	if (spec_resolve(&job.spec, opts) != 0 || job_choose(&job) != 0) {
+		job_destroy(&job);
 		return 0;
-	budget_share(&job.budget, opts->jobs);
+	}
+	budget_share(&job.budget, opts->jobs, true);
 	if (opts->dry_run)
 		job_list(&job);
 	else

@@ -101,7 +101,9 @@ void object_sweep(struct worker *worker, struct dir *dir, int fd)
 
 	if (!gate_sweep_begin(gate, dir))
 		return;
-	temp_sweep(fd, worker->buffer, COPY_SIZE);
+	/* A stream may come back to a directory: what it brought is no leftover. */
+	if (count_get(&worker->restore->temp_lookalikes) == 0)
+		temp_sweep(fd, worker->buffer, COPY_SIZE);
 	gate_sweep_end(gate, dir);
 }
 
@@ -185,6 +187,8 @@ void object_begin(struct worker *worker, const struct record *record,
 	object->inode = inode;
 	object->sparse = record->flags & RECORD_SPARSE;
 	memcpy(object->name, record->name, (size_t)record->name_len + 1);
+	if (temp_is_name(object->name))
+		count_add(&worker->restore->temp_lookalikes, 1);
 	apply_begin(apply, &worker->restore->apply, &record->meta,
 		    worker->group);
 	apply->has_acl = record->flags & RECORD_ACL;

@@ -25,13 +25,26 @@ enum {
 	XATTR_VALUE_MAX = 64 << 10,	/* worker->value */
 };
 
+/*
+ * The inode that was begun because another one (was_*) takes no more names, and a
+ * name of it, by which further ones are made.
+ */
+struct path_twin {
+	struct dir *dir;		/* pinned; NULL: none */
+	dev_t was_dev, dev;
+	ino_t was_ino, ino;
+	char name[RECORD_NAME_MAX + 1];
+};
+
 struct restore {
 	struct restore_config config;
 	struct apply_config apply;
 	struct restore_counts counts;
 	uint64_t stopped;
 	struct lock twins;		/* one at a time (hardlink.c) */
+	struct path_twin twin;		/* the newest of a PATHLINK; under twins */
 	uint64_t temp_run;		/* for temp_name */
+	uint64_t temp_lookalikes;	/* entries of the stream that are named so */
 };
 
 /* The object between its head and its END. */
@@ -133,6 +146,7 @@ void object_abandon(struct worker *worker);
 void file_begin(struct worker *worker, const struct record *record,
 		struct inode *inode);
 void file_piece(struct worker *worker, const struct record *record);
+void file_span(struct worker *worker, const struct record *record);
 void file_reference(struct worker *worker, const struct record *record);
 void file_end(struct worker *worker, const struct record *record);
 
@@ -154,5 +168,8 @@ void special_end(struct worker *worker);
 /* hardlink.c: a further name of an inode */
 void link_record(struct worker *worker, const struct record *record,
 		 struct inode *inode);
+
+/* ... or of what a path below the destination leads to */
+void pathlink_record(struct worker *worker, const struct record *record);
 
 #endif

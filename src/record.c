@@ -31,7 +31,13 @@ _Static_assert(sizeof(struct wire_head) + sizeof(struct wire_pair) ==
 
 static bool is_entry(uint8_t type)
 {
-	return type >= RECORD_DIR && type <= RECORD_LINK;
+	return type >= RECORD_DIR && type <= RECORD_PATHLINK;
+}
+
+/* Its data are a path, which ends in NUL. */
+static bool has_path(uint8_t type)
+{
+	return type == RECORD_SYMLINK || type == RECORD_PATHLINK;
 }
 
 static bool has_name(uint8_t type)
@@ -43,8 +49,8 @@ static bool has_name(uint8_t type)
 
 static bool has_data(uint8_t type)
 {
-	return type == RECORD_SYMLINK || type == RECORD_PIECE ||
-	       type == RECORD_XATTR;
+	return has_path(type) || type == RECORD_PIECE ||
+	       type == RECORD_SPAN || type == RECORD_XATTR;
 }
 
 static size_t body_size(uint8_t type)
@@ -59,7 +65,7 @@ size_t record_size(enum record_type type, size_t name_len, size_t data_len)
 
 	if (has_name((uint8_t)type))
 		size += name_len + 1;
-	if (type == RECORD_SYMLINK)
+	if (has_path((uint8_t)type))
 		data_len++;
 	size += data_len;
 	return (size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
@@ -173,12 +179,14 @@ static bool get_data(struct record *record, const unsigned char *at, size_t left
 {
 	size_t need = record->data_len;
 
-	if (record->type == RECORD_SYMLINK)
+	if (has_path(record->type))
 		need++;
 	if (need > left)
 		return false;
+	if (record->type == RECORD_SPAN && need != sizeof(struct record_span))
+		return false;
 	record->data = at;
-	return record->type != RECORD_SYMLINK ||
+	return !has_path(record->type) ||
 	       strnlen((const char *)at, need) == record->data_len;
 }
 

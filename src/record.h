@@ -12,19 +12,26 @@
  *   LEAVE dir=1 [XATTR... END]      all of it was told: its own metadata
  *   FINISH
  *
- *   object:  FILE  (PIECE* | REF) XATTR* END(status, size)
+ *   object:  FILE  ((PIECE | SPAN)* | REF) XATTR* END(status, size)
  *            SYMLINK | NODE | LEAVE   [XATTR* END(status)]   with RECORD_MORE
  *            LINK                   another name of the inode `id`
+ *            PATHLINK               another name of what a path leads to
  *
  * A directory is named by its id, a small number that the stream chooses and may
  * use again after LEAVE; entries name their directory by id and carry one last
  * component, never a path.  A FILE, SYMLINK or NODE that has several names has
  * an `id` of its own kind (0: none), by which LINKs speak of it; RECORD_LAST tells
- * that no more will.  The bytes of a file that no PIECE covers are holes.
+ * that no more will.  A stream that comes from elsewhere has no ids: its PATHLINKs
+ * give a path below the destination.  The bytes of a file that no PIECE or SPAN
+ * covers are holes.
  * Attributes come in the order of enum xattr_class; a value may take several
  * records.
  *
- * On the ring records come from this very program, yet the reader takes them as
+ * Where START has RECORD_ORDERED, a name may come several times, and the last one
+ * counts; elsewhere a stream has each name once.
+ *
+ * REF and SPAN speak of this very process (a descriptor, an address) and never leave
+ * it.  On the ring records come from this very program, yet the reader takes them as
  * hostile: record_decode checks every length before it is used.
  *
  *   offset  size  head
@@ -34,12 +41,12 @@
  *        6     2  length of the name, without the NUL that follows it
  *        8     4  id of the directory
  *       12     4  length of the data
- *                 entries (DIR to NODE)
+ *                 entries (DIR to PATHLINK)
  *       16     4  mode             20  4  uid            24  4  gid
  *       28     4  device major     32  4  device minor   36  4  id
  *       40     4  atime, ns        44  4  mtime, ns      48  8  atime, s
  *       56     8  mtime, s         64  8  size
- *       72     -  name, NUL, data (SYMLINK: the target, NUL)
+ *       72     -  name, NUL, data (SYMLINK, PATHLINK: a path, NUL)
  *                 others (START, PIECE to FINISH)
  *       16     8  first number     24  8  second number
  *       32     -  name, NUL (XATTR, USER, GROUP), data
@@ -61,7 +68,11 @@ enum record_type {
 	RECORD_SYMLINK,		/* data: the target */
 	RECORD_NODE,		/* FIFO, socket or device */
 	RECORD_LINK,		/* another name of the inode `id`; its metadata */
+	RECORD_PATHLINK,	/* data: path of another name of it; its size: of data that
+				   came with it and were left out */
 	RECORD_PIECE,		/* data; first: offset */
+	RECORD_SPAN,		/* data elsewhere; first: offset; second: length; a struct
+				   record_span */
 	RECORD_REF,		/* first: descriptor of the source; second: size */
 	RECORD_XATTR,		/* name, data; first: offset in the value; second: its size */
 	RECORD_END,		/* first: size; second: errno of what went wrong, or 0 */
@@ -77,6 +88,11 @@ enum record_flag {
 	RECORD_SPARSE = 1 << 2,	/* FILE: has holes; zeros need no blocks */
 	RECORD_ACL = 1 << 3,	/* object: an ACL is among its attributes */
 	RECORD_KEEP = 1 << 4,	/* LEAVE: the directory keeps its own metadata */
+	RECORD_PUTBACK = 1 << 5,	/* LEAVE: ... also those that the run changed: it was only
+				   passed; one that was made gets the usual mode */
+	RECORD_ORDERED = 1 << 6,	/* START: names may come again, later ones count */
+	RECORD_OTHER = 1 << 7,	/* PATHLINK: the path's own member was left out, so what is
+				   there may be another file */
 };
 
 #define RECORD_MAGIC UINT64_C(0x0a65706970726174)	/* "tarpipe\n" */
@@ -86,6 +102,13 @@ enum {
 	RECORD_ALIGN = 8,
 	RECORD_DATA_AT = 32,	/* where a PIECE's data begin */
 	RECORD_NAME_MAX = 255,
+};
+
+/* What a SPAN's data are: where the bytes lie, and what is released when they are
+ * used (see restore_config). */
+struct record_span {
+	const void *bytes;
+	void *hold;
 };
 
 /*

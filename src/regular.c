@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -161,7 +162,8 @@ static int write_data(struct worker *worker, const unsigned char *bytes,
 	return 0;
 }
 
-void file_piece(struct worker *worker, const struct record *record)
+static void file_data(struct worker *worker, const void *bytes, size_t len,
+		      uint64_t offset)
 {
 	if (worker->object.type != RECORD_FILE || worker->object.skip)
 		return;
@@ -169,9 +171,24 @@ void file_piece(struct worker *worker, const struct record *record)
 		object_discard(worker);
 		return;
 	}
-	if (write_data(worker, record->data, record->data_len,
-		       record->first) == 0)
-		count_add(&worker->restore->counts.bytes, record->data_len);
+	if (write_data(worker, bytes, len, offset) == 0)
+		count_add(&worker->restore->counts.bytes, len);
+}
+
+void file_piece(struct worker *worker, const struct record *record)
+{
+	file_data(worker, record->data, record->data_len, record->first);
+}
+
+/* Whatever becomes of the file, others wait for the room that its bytes take. */
+void file_span(struct worker *worker, const struct record *record)
+{
+	struct record_span span;
+
+	memcpy(&span, record->data, sizeof(span));
+	file_data(worker, span.bytes, (size_t)record->second, record->first);
+	if (worker->restore->config.release)
+		worker->restore->config.release(span.hold);
 }
 
 /* Copies [from, size) by reading and writing: what can't go by reference. */

@@ -164,6 +164,46 @@ static void dir_apply(struct worker *worker, struct apply *apply,
 	}
 }
 
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* The times that it had; of one that belongs to others, the kernel keeps them. */
+static void dir_times_back(struct worker *worker, const struct dir_facts *facts,
+			   int fd)
+{
+	const struct timespec times[2] = { facts->atime, facts->mtime };
+	const struct privileges *who = privileges_get();
+	struct stat st;
+
+	if ((!who->fowner && facts->uid != who->uid) ||
+	    (fstat(fd, &st) == 0 && same_time(&st.st_atim, &times[0]) &&
+	     same_time(&st.st_mtim, &times[1])))
+		return;
+	if (futimens(fd, times) != 0)
+		object_tell_name(worker, NULL, errno, "futimens");
+}
+
+/*
+ * A directory that was only passed: it is again what it was, but for the entries.  One
+ * that was made is as mkdir makes it.
+ */
+static void dir_put_back(struct worker *worker, struct dir *dir, int fd)
+{
+	const struct restore_config *config = &worker->restore->config;
+	const struct dir_facts *facts = gate_facts(dir);
+	mode_t mode = facts->existed ? facts->mode :
+				       (facts->mode & S_ISGID) |
+					       (0777 & ~config->umask);
+
+	if ((!facts->existed || facts->opened) && fchmod(fd, mode) != 0)
+		object_tell_name(worker, NULL, errno, "fchmod");
+	if (facts->existed && gate_puts_back(dir) &&
+	    (config->opts->preserve & PRESERVE_TIMES))
+		dir_times_back(worker, facts, fd);
+}
+
 /* Sets what gate_finally kept; puts back a mode that was widened for the work. */
 static void dir_finish(struct worker *worker, struct dir *dir)
 {
@@ -173,7 +213,7 @@ static void dir_finish(struct worker *worker, struct dir *dir)
 	struct apply apply;
 	int fd;
 
-	if (!final && !facts->opened)
+	if (!final && !facts->opened && !gate_puts_back(dir))
 		return;
 	fd = gate_enter(gate, dir);
 	if (fd < 0)
@@ -182,8 +222,8 @@ static void dir_finish(struct worker *worker, struct dir *dir)
 	if (final) {
 		dir_apply(worker, &apply, dir, fd, final);
 		apply_until(&apply, APPLY_TIMES);
-	} else if (fchmod(fd, facts->mode) != 0) {
-		object_tell_name(worker, NULL, errno, "fchmod");
+	} else {
+		dir_put_back(worker, dir, fd);
 	}
 	gate_mode_set(gate, dir);
 	gate_exit(gate, dir);
@@ -209,7 +249,9 @@ static void leave_record(struct worker *worker, const struct record *record)
 	struct object *object = &worker->object;
 
 	object_reset(object);
-	if (record->flags & RECORD_KEEP)
+	if (record->flags & RECORD_PUTBACK)
+		gate_putback(gate, worker->dir);
+	if (record->flags & (RECORD_KEEP | RECORD_PUTBACK))
 		return;
 	if (!(record->flags & RECORD_MORE)) {
 		gate_finally(gate, worker->dir, &record->meta);
@@ -307,8 +349,14 @@ static void dispatch(struct worker *worker, const struct record *record,
 	case RECORD_LINK:
 		link_record(worker, record, inode);
 		break;
+	case RECORD_PATHLINK:
+		pathlink_record(worker, record);
+		break;
 	case RECORD_PIECE:
 		file_piece(worker, record);
+		break;
+	case RECORD_SPAN:
+		file_span(worker, record);
 		break;
 	case RECORD_REF:
 		file_reference(worker, record);

@@ -35,6 +35,8 @@ struct restore_config {
 	struct owners *owners;
 	mode_t umask;			/* the caller's */
 	unsigned workers;
+	void (*release)(void *hold);	/* gives back what a SPAN holds, once for each;
+					   any worker's thread */
 };
 
 struct restore;

@@ -222,6 +222,23 @@ static bool is_entered(const struct plan *plan, const struct source *src)
 	return src->dir && !(src->link && plan->form == FORM_INTO);
 }
 
+/* Names of a list are below one directory. */
+static int check_list(const struct plan *plan)
+{
+	const struct source *src = &plan->src[0];
+
+	if (!plan->opts->files_from)
+		return 0;
+	if (plan->nsrc > 1)
+		return refuse(NULL, 0, "the names in %s (-T) are below one SRC, not "
+			      "several: tarpipe -T %q SRC DST",
+			      plan->opts->files_from, plan->opts->files_from);
+	if (!is_entered(plan, src))
+		return refuse(src->given, ENOTDIR, "the names in %s (-T) are below "
+			      "it", plan->opts->files_from);
+	return 0;
+}
+
 /* --- the destination --- */
 
 /* DST isn't there: it must be no dangling symlink, and its parent be there. */
@@ -582,7 +599,8 @@ static int plan_to_spec(struct plan *plan, struct spec *spec)
 {
 	if (check_operands(plan) != 0 ||
 	    (plan->form == FORM_INTO && check_names(plan) != 0) ||
-	    sources_look(plan) != 0 || dst_look(plan) != 0 ||
+	    sources_look(plan) != 0 || check_list(plan) != 0 ||
+	    dst_look(plan) != 0 ||
 	    roots_set(spec, plan) != 0 || dst_set(spec, plan) != 0)
 		return -1;
 	if (check_outside(spec, plan) != 0 || check_roots(spec, plan) != 0 ||

@@ -56,6 +56,33 @@ struct spec {
 int spec_resolve(struct spec *spec, const struct opts *opts);
 
 /*
+ * What the operands of -c mean: roots alone.  One that is a directory is packed as its
+ * contents, others by their last component; with -C (`dir` is that directory, open;
+ * else AT_FDCWD) by the names that were given, which `dir` holds.  Refusals and missing
+ * sources as spec_resolve.
+ */
+int spec_resolve_create(struct spec *spec, const struct opts *opts, int dir);
+
+/*
+ * The same for -x: DST alone, the stream takes the place of SRC.  An existing DST keeps
+ * its own metadata (dst_keeps), unless --preserve=root says otherwise.  The options'
+ * operands are DST, or with -C patterns, which are not looked at.
+ */
+int spec_resolve_extract(struct spec *spec, const struct opts *opts);
+
+/*
+ * Is a root of a copy, or of -c, within another one, or the same?  Then names come
+ * more than once.  Call where their paths begin.
+ */
+bool spec_overlaps(const struct spec *spec);
+
+/*
+ * Whether -f and --tee name something on this machine.  0, or -1: refused, as
+ * spec_resolve.
+ */
+int spec_check_stream(const struct opts *opts);
+
+/*
  * Makes the destination directory when it is new and opens it; call while the
  * process has the user's umask.  Its mode is 0700 when SRC's metadata are to become
  * its own, else 0777 less the umask, which then is final.  Returns a descriptor

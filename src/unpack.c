@@ -16,6 +16,13 @@
  * worker waits for.  Batches are taken in stream order and wait for earlier ones
  * only, so the earliest never waits and all come to an end.
  *
+ * Where names may come again (RECORD_ORDERED), an entry whose name is also in an
+ * earlier batch that is still at work waits, with what follows it in its batch,
+ * until all earlier batches are done (order.c finds it out).  A batch has its number
+ * from when it is taken to when it is done, so that is: until no worker has a lower
+ * one.  A PATHLINK also waits for who makes what it leads to, and who makes that anew
+ * waits for it.
+ *
  * A batch that ends inside an object (a large file) keeps the turn: the pieces that
  * follow belong to the same worker.  Nothing behind them could be taken anyway.
  *
@@ -30,6 +37,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "order.h"
 #include "pool.h"
 #include "thread.h"
 
@@ -62,6 +70,8 @@ struct batch {
 	unsigned entries;
 	bool at_leave;			/* a directory ended with the last record */
 	uint64_t referenced;
+	uint64_t number;		/* counts from 1 in the order of the stream */
+	size_t wait_at;			/* the record that waits for earlier batches */
 };
 
 /* A directory that the stream is in. */
@@ -69,6 +79,9 @@ struct place {
 	struct dir *dir;		/* NULL: the id is free */
 	uint32_t parent;
 	uint32_t below;			/* directories in it that were not left */
+	uint64_t key;			/* see order.h */
+	uint64_t batch, before;		/* the newest with entries in or below it, and
+					   the newest before that one */
 };
 
 struct unpack {
@@ -85,6 +98,13 @@ struct unpack {
 	uint32_t ending_id;
 	bool started, in_object, finished;
 	bool failed;			/* it was malformed */
+	struct order *order;		/* NULL: every name comes once */
+	uint64_t object_key;		/* of the object at hand ... */
+	uint64_t object_batch;		/* ... and the batch that knows of it */
+	uint64_t taken;			/* batches so far */
+
+	struct lock lock;
+	uint64_t *at_work;		/* each worker's batch, 0: none; under the lock */
 };
 
 unsigned unpack_spans(unsigned workers)
@@ -126,14 +146,28 @@ static int places_reach(struct unpack *unpack, uint32_t id)
 	return 0;
 }
 
+static void place_note(struct place *place, uint64_t batch)
+{
+	if (batch > place->batch) {
+		place->before = place->batch;
+		place->batch = batch;
+	} else if (batch < place->batch && batch > place->before) {
+		place->before = batch;
+	}
+}
+
 static void place_end(struct unpack *unpack, uint32_t id)
 {
 	struct place *place = &unpack->places[id];
+	struct place *above = &unpack->places[place->parent];
 
 	gate_end(unpack->config.gate, place->dir);
 	place->dir = NULL;
-	if (id != 0)
-		unpack->places[place->parent].below--;
+	if (id != 0) {
+		above->below--;
+		place_note(above, place->before);
+		place_note(above, place->batch);
+	}
 	unpack->ending = NULL;
 }
 
@@ -167,7 +201,12 @@ static int take_dir(struct unpack *unpack, struct batch *batch,
 			 record->name_len);
 	if (!child)
 		return -1;
-	unpack->places[record->id] = (struct place){ child, record->dir, 0 };
+	unpack->places[record->id] = (struct place){
+		.dir = child,
+		.parent = record->dir,
+		.key = order_key(unpack->places[record->dir].key, record->name,
+				 record->name_len),
+	};
 	unpack->places[record->dir].below++;
 	batch->made[batch->nmade++].child = child;
 	return 0;
@@ -190,6 +229,33 @@ static int take_inode(struct unpack *unpack, struct batch *batch,
 	return 0;
 }
 
+/* Finds out whether the entry has to wait for earlier batches. */
+static void take_order(struct unpack *unpack, struct batch *batch,
+		       const struct record *record, size_t at)
+{
+	struct place *place = &unpack->places[record->dir];
+	uint64_t key = place->key;
+	bool wait;
+
+	place_note(place, batch->number);
+	unpack->object_batch = batch->number;
+	/*
+	 * Its entries are ordered by being in it; another that has its name is not, and
+	 * waits for all of them: also for those of an earlier batch than this end of it.
+	 */
+	if (record->type == RECORD_LEAVE) {
+		unpack->object_key = key;
+		order_note(unpack->order, key, place->before);
+		return;
+	}
+	unpack->object_key = order_key(key, record->name, record->name_len);
+	wait = order_meet(unpack->order, unpack->object_key);
+	if (record->type == RECORD_PATHLINK)
+		wait |= order_use(unpack->order, order_path(record->data));
+	if (wait && batch->wait_at > at)
+		batch->wait_at = at;
+}
+
 static int take_entry(struct unpack *unpack, struct batch *batch,
 		      const struct record *record, size_t at)
 {
@@ -209,10 +275,13 @@ static int take_entry(struct unpack *unpack, struct batch *batch,
 		got = take_inode(unpack, batch, record);
 	if (got != 0)
 		return -1;
+	if (unpack->order)
+		take_order(unpack, batch, record, at);
 	run_extend(unpack, batch, dir, at, record->size);
 	unpack->in_object = record->type == RECORD_FILE ||
 			    (record->type != RECORD_DIR &&
 			     record->type != RECORD_LINK &&
+			     record->type != RECORD_PATHLINK &&
 			     (record->flags & RECORD_MORE));
 	if (record->type != RECORD_LEAVE)
 		return 0;
@@ -232,7 +301,12 @@ static int take_part(struct unpack *unpack, struct batch *batch,
 	if (!unpack->in_object)
 		return malformed();
 	run_extend(unpack, batch, unpack->current, at, record->size);
-	if (record->type == RECORD_REF)
+	/* The batch of its head may be done before it is. */
+	if (unpack->order && unpack->object_batch != batch->number) {
+		unpack->object_batch = batch->number;
+		order_note(unpack->order, unpack->object_key, 0);
+	}
+	if (record->type == RECORD_REF || record->type == RECORD_SPAN)
 		batch->referenced += record->second;
 	if (record->type == RECORD_END) {
 		unpack->in_object = false;
@@ -247,7 +321,12 @@ static int take_start(struct unpack *unpack, const struct record *record)
 	if (record->first != RECORD_MAGIC || record->second != RECORD_VERSION)
 		return malformed();
 	unpack->started = true;
-	return 0;
+	if (!(record->flags & RECORD_ORDERED))
+		return 0;
+	unpack->order = order_new(unpack->config.workers, BATCH_ENTRIES);
+	if (unpack->order)
+		order_begin(unpack->order, unpack->taken, unpack->taken);
+	return unpack->order ? 0 : -1;
 }
 
 static int take_record(struct unpack *unpack, struct batch *batch,
@@ -276,6 +355,7 @@ static int take_record(struct unpack *unpack, struct batch *batch,
 		unpack->finished = true;
 		return 0;
 	case RECORD_PIECE:
+	case RECORD_SPAN:
 	case RECORD_REF:
 	case RECORD_XATTR:
 	case RECORD_END:
@@ -304,8 +384,50 @@ static bool batch_full(const struct unpack *unpack, const struct batch *batch,
 	       batch->referenced >= BATCH_REFERENCED;
 }
 
+/* The worker takes the next batch; how far all are. */
+static void batch_number(struct unpack *unpack, struct batch *batch,
+			 unsigned index)
+{
+	uint64_t oldest = batch->number = ++unpack->taken;
+
+	batch->wait_at = SIZE_MAX;
+	lock_take(&unpack->lock);
+	unpack->at_work[index] = batch->number;
+	for (unsigned i = 0; i < unpack->config.workers; i++)
+		if (unpack->at_work[i] != 0 && unpack->at_work[i] < oldest)
+			oldest = unpack->at_work[i];
+	lock_give(&unpack->lock);
+	if (unpack->order)
+		order_begin(unpack->order, batch->number, oldest);
+}
+
+static void batch_done(struct unpack *unpack, unsigned index)
+{
+	lock_take(&unpack->lock);
+	unpack->at_work[index] = 0;
+	lock_notify(&unpack->lock);
+	lock_give(&unpack->lock);
+}
+
+static bool earlier_at_work(const struct unpack *unpack, uint64_t number)
+{
+	for (unsigned i = 0; i < unpack->config.workers; i++)
+		if (unpack->at_work[i] != 0 && unpack->at_work[i] < number)
+			return true;
+	return false;
+}
+
+static void batch_wait(struct unpack *unpack, const struct batch *batch)
+{
+	lock_take(&unpack->lock);
+	while (earlier_at_work(unpack, batch->number))
+		lock_wait(&unpack->lock);
+	lock_give(&unpack->lock);
+}
+
 /* Returns 1, 0 at the end, or -1.  With the turn. */
-static int batch_take(struct unpack *unpack, struct batch *batch)
+static int batch_take(struct unpack *unpack, struct batch *batch,
+		      unsigned index)
 {
 	struct record record;
 	const void *bytes;
@@ -314,6 +436,7 @@ static int batch_take(struct unpack *unpack, struct batch *batch)
 
 	if (got <= 0)
 		return got;
+	batch_number(unpack, batch, index);
 	batch->bytes = bytes;
 	batch->nruns = batch->nmade = batch->entries = 0;
 	batch->referenced = 0;
@@ -339,7 +462,8 @@ static int batch_take(struct unpack *unpack, struct batch *batch)
 
 /* ---- the worker ---- */
 
-static void batch_process(struct worker *worker, const struct batch *batch)
+static void batch_process(struct unpack *unpack, struct worker *worker,
+			  const struct batch *batch)
 {
 	struct record record;
 	unsigned made = 0;
@@ -356,6 +480,8 @@ static void batch_process(struct worker *worker, const struct batch *batch)
 			if (record_decode(&record, batch->bytes + at,
 					  run->end - at) != 0)
 				abort();
+			if (at == batch->wait_at)
+				batch_wait(unpack, batch);
 			if (record.type == RECORD_DIR)
 				child = batch->made[made++].child;
 			else if (record.type != RECORD_LEAVE && record.id != 0)
@@ -383,18 +509,20 @@ static void unpack_main(void *arg, unsigned index)
 	for (;;) {
 		if (!have_turn)
 			turn_take(unpack->turn);
-		got = batch_take(unpack, batch);
+		got = batch_take(unpack, batch, index);
 		have_turn = got > 0 && unpack->in_object;
 		if (!have_turn)
 			turn_give(unpack->turn);
 		if (got <= 0)
 			break;
-		batch_process(worker, batch);
+		batch_process(unpack, worker, batch);
+		batch_done(unpack, index);
 		ring_release(unpack->config.ring, batch->span);
 	}
 out:
 	free(batch);
 	worker_free(worker);
+	batch_done(unpack, index);
 }
 
 static void unpack_done(void *arg)
@@ -403,6 +531,16 @@ static void unpack_done(void *arg)
 
 	if (unpack->config.done)
 		unpack->config.done(unpack->config.done_arg);
+}
+
+static void unpack_free(struct unpack *unpack)
+{
+	turn_free(unpack->turn);
+	order_free(unpack->order);
+	lock_destroy(&unpack->lock);
+	free(unpack->at_work);
+	free(unpack->places);
+	free(unpack);
 }
 
 struct unpack *unpack_start(const struct unpack_config *config)
@@ -415,18 +553,19 @@ struct unpack *unpack_start(const struct unpack_config *config)
 	unpack->batch_bytes = ring_span_max(config->ring) / 2;
 	if (unpack->batch_bytes > BATCH_BYTES)
 		unpack->batch_bytes = BATCH_BYTES;
+	lock_init(&unpack->lock);
 	unpack->turn = turn_new();
-	if (!unpack->turn || places_reach(unpack, 0) != 0)
+	unpack->at_work = calloc(config->workers, sizeof(*unpack->at_work));
+	if (!unpack->turn || !unpack->at_work || places_reach(unpack, 0) != 0)
 		goto fail;
 	unpack->places[0].dir = gate_root(config->gate);
+	unpack->places[0].key = ORDER_ROOT;
 	unpack->pool = pool_start(config->workers, unpack_main, unpack,
 				  unpack_done);
 	if (unpack->pool)
 		return unpack;
 fail:
-	turn_free(unpack->turn);
-	free(unpack->places);
-	free(unpack);
+	unpack_free(unpack);
 	return NULL;
 }
 
@@ -436,8 +575,6 @@ int unpack_join(struct unpack *unpack)
 
 	pool_join(unpack->pool);
 	whole = unpack->finished && !unpack->failed;
-	turn_free(unpack->turn);
-	free(unpack->places);
-	free(unpack);
+	unpack_free(unpack);
 	return whole ? 0 : -1;
 }

@@ -13,6 +13,7 @@
 
 #include "gate.h"
 #include "inodes.h"
+#include "meta.h"
 #include "opts.h"
 #include "owner.h"
 #include "restore.h"
@@ -24,6 +25,8 @@ struct sink {
 	unsigned workers;
 	unsigned fds;		/* directories of the gate */
 	size_t memory;
+	bool ordered;		/* names may come again */
+	void (*release)(void *hold);	/* of SPANs */
 	struct ring *ring;
 	struct references *refs;
 	struct owners *owners;
@@ -56,10 +59,15 @@ static inline void sink_open(struct sink *sink)
 		.fds = sink->fds,
 		.keep = sink->opts.keep,
 		.keep_dirlink = sink->opts.keep_dirlink,
+		.ordered = sink->ordered,
 	};
 	struct restore_config restore = { .opts = &sink->opts, .umask = 022,
-					  .workers = sink->workers };
+					  .workers = sink->workers,
+					  .release = sink->release };
 
+	/* As a run does, before there are threads that ask at the same time. */
+	(void)privileges_get();
+	(void)xattr_classify("user.none");
 	sink->root = gate.root;
 	restore.ring = sink->ring = ring_new(&ring);
 	restore.refs = sink->refs = references_new(sink->opts.reflink, 4);

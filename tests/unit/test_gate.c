@@ -786,6 +786,82 @@ static void settling_waits_for_all_others(void **state)
 	gate_done(gate, dir);
 }
 
+/* ---- a directory that the stream enters again ---- */
+
+static void wait_to_make(struct waiter *waiter)
+{
+	waiter->fd = make(gate_root(gate), waiter->dir);
+}
+
+/* Its second entry is made when the first is wholly done, and finds what that set. */
+static void who_comes_again_waits_until_it_is_done(void **state)
+{
+	const struct timespec times[2] = { { 7, 8 }, { 9, 10 } };
+	struct waiter waiter = { .wait = wait_to_make };
+	struct dir *first;
+
+	(void)state;
+	config.ordered = true;
+	gate_again();
+	first = added(gate_root(gate), "d");
+	gate_hold(gate, first);			/* a worker's */
+	gate_end(gate, first);
+	waiter.dir = add(gate_root(gate), "d");
+	waiter_start(&waiter);
+	assert_true(gate_drop(gate, first));
+	usleep(5000);				/* its metadata are being set */
+	assert_int_equal(count_get(&waiter.done), 0);
+	assert_int_equal(utimensat(AT_FDCWD, "dst/d", times, 0), 0);
+	assert_ptr_equal(gate_done(gate, first), gate_root(gate));
+	assert_false(gate_drop(gate, gate_root(gate)));
+	thread_join(&waiter.thread);
+	assert_int_equal(waiter.fd, 0);
+	assert_true(gate_facts(waiter.dir)->existed);
+	assert_int_equal(gate_facts(waiter.dir)->mtime.tv_sec, 9);
+	assert_int_equal(gate_facts(waiter.dir)->mtime.tv_nsec, 10);
+	assert_int_equal(gate_facts(waiter.dir)->atime.tv_sec, 7);
+	finish(waiter.dir);
+}
+
+static void one_that_comes_again_is_swept_once(void **state)
+{
+	struct dir *dir;
+
+	(void)state;
+	config.ordered = true;
+	gate_again();
+	put_dir("dst/old");
+	dir = added(gate_root(gate), "old");
+	assert_true(gate_sweep_begin(gate, dir));
+	gate_sweep_end(gate, dir);
+	finish(dir);
+	dir = added(gate_root(gate), "old");
+	assert_false(gate_sweep_begin(gate, dir));
+	finish(dir);
+	/* What was made by this run has nothing of others. */
+	finish(added(gate_root(gate), "new"));
+	dir = added(gate_root(gate), "new");
+	assert_false(gate_sweep_begin(gate, dir));
+	finish(dir);
+}
+
+/* One that the stream is still in can't be done before what is in it. */
+static void one_that_has_not_ended_is_not_waited_for(void **state)
+{
+	struct dir *outer, *inner;
+
+	(void)state;
+	config.ordered = config.keep_dirlink = true;
+	gate_again();
+	put_dir("dst/d");
+	assert_int_equal(symlink(".", "dst/d/self"), 0);
+	outer = added(gate_root(gate), "d");
+	inner = added(outer, "self");
+	assert_int_equal(gate_facts(inner)->ino, gate_facts(outer)->ino);
+	finish(inner);
+	finish(outer);
+}
+
 /* ---- what restore asks ---- */
 
 static void the_group_of_new_files_is_known_or_learned(void **state)
@@ -897,6 +973,9 @@ int main(void)
 		TEST(who_enters_waits_until_it_is_made),
 		TEST(who_enters_waits_until_it_is_left_out),
 		TEST(settling_waits_for_all_others),
+		TEST(who_comes_again_waits_until_it_is_done),
+		TEST(one_that_comes_again_is_swept_once),
+		TEST(one_that_has_not_ended_is_not_waited_for),
 		TEST(the_group_of_new_files_is_known_or_learned),
 		TEST(a_setgid_directory_gives_its_own),
 		TEST(an_old_directory_is_swept_once),

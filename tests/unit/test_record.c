@@ -35,6 +35,8 @@ enum {
 #define NAME(text) .name = text, .name_len = sizeof(text) - 1
 #define DATA(text) .data = text, .data_len = sizeof(text) - 1
 
+static const struct record_span a_span = { "bytes", NULL };
+
 static const struct record one_of_each[] = {
 	{ .type = RECORD_START, .first = RECORD_MAGIC, .second = RECORD_VERSION },
 	{ .type = RECORD_DIR, .dir = 7, .id = 8, NAME("sub"), META },
@@ -48,7 +50,10 @@ static const struct record one_of_each[] = {
 	  META },
 	{ .type = RECORD_LINK, .flags = RECORD_LAST, .dir = 2, .id = 3,
 	  NAME("b"), META },
+	{ .type = RECORD_PATHLINK, .dir = 2, NAME("c"), DATA("a/file"), META },
 	{ .type = RECORD_PIECE, .first = UINT64_MAX, DATA("some bytes\0more") },
+	{ .type = RECORD_SPAN, .first = 5, .second = 6, .data = &a_span,
+	  .data_len = sizeof(a_span) },
 	{ .type = RECORD_REF, .first = 5, .second = 1 << 20 },
 	{ .type = RECORD_XATTR, .first = 0, .second = 6, NAME("user.k"),
 	  DATA("v\0\0\377\nz") },
@@ -198,7 +203,7 @@ static void the_layout_is_the_documented_one(void **state)
 	assert_true(get(at + AT_FILE_SIZE, 8) == UINT64_C(9) << 30);
 	assert_memory_equal(at + AT_ENTRY_NAME, "a file\0", 8);
 	free(at);
-	at = encoded(&one_of_each[8], &size);
+	at = encoded(&one_of_each[10], &size);
 	assert_int_equal(get(at + AT_FIRST, 8), 5);
 	assert_int_equal(get(at + AT_SECOND, 8), 1 << 20);
 	assert_int_equal(size, 32);
@@ -393,6 +398,25 @@ static void names_that_are_no_strings(void **state)
 	free(bytes);
 }
 
+/* An address of any other size is no span. */
+static void spans_of_another_size(void **state)
+{
+	size_t size;
+
+	(void)state;
+	for (uint32_t len = 0; len < 2 * sizeof(a_span); len++) {
+		struct record record = { .type = RECORD_SPAN, .data_len = len };
+		struct record got;
+		unsigned char *bytes = encoded(&record, &size);
+
+		if (len == sizeof(a_span))
+			assert_int_equal(record_decode(&got, bytes, size), 0);
+		else
+			assert_refused(bytes, size);
+		free(bytes);
+	}
+}
+
 static void targets_that_are_no_strings(void **state)
 {
 	struct record record = { .type = RECORD_SYMLINK, NAME("l"),
@@ -403,12 +427,15 @@ static void targets_that_are_no_strings(void **state)
 	(void)state;
 	assert_refused(bytes, size);
 	free(bytes);
-	record = (struct record){ .type = RECORD_SYMLINK, NAME("l"),
-				  DATA("target") };
-	bytes = encoded(&record, &size);
-	bytes[AT_ENTRY_NAME + 2 + 6] = 's';
-	assert_refused(bytes, size);
-	free(bytes);
+	for (int i = 0; i < 2; i++) {
+		record = (struct record){ .type = i ? RECORD_PATHLINK :
+						      RECORD_SYMLINK,
+					  NAME("l"), DATA("target") };
+		bytes = encoded(&record, &size);
+		bytes[AT_ENTRY_NAME + 2 + 6] = 's';
+		assert_refused(bytes, size);
+		free(bytes);
+	}
 }
 
 static void nanoseconds_that_make_a_second(void **state)
@@ -495,6 +522,7 @@ int main(void)
 		cmocka_unit_test(lengths_that_lie),
 		cmocka_unit_test(names_and_data_where_there_are_none),
 		cmocka_unit_test(names_that_are_no_strings),
+		cmocka_unit_test(spans_of_another_size),
 		cmocka_unit_test(targets_that_are_no_strings),
 		cmocka_unit_test(nanoseconds_that_make_a_second),
 		cmocka_unit_test(changed_bytes_never_lead_outside),

@@ -547,6 +547,90 @@ static void failing_metadata_of_a_directory(void **state)
 	assert_goes_on();
 }
 
+/* ---- directories that are only passed ---- */
+
+static void give_passed(struct dir *dir)
+{
+	struct record record = leave_of(0);
+
+	record.flags = RECORD_PUTBACK;
+	enter(dir);
+	give(record);
+	gate_end(sink.gate, dir);
+	leave();
+}
+
+static struct dir *pass(const char *name)
+{
+	struct dir *dir;
+
+	enter(root);
+	dir = give_dir(root, name);
+	leave();
+	enter(dir);
+	give_file("f", "text");
+	leave();
+	give_passed(dir);
+	return dir;
+}
+
+static void a_passed_directory_is_as_it_was(void **state)
+{
+	const struct timespec times[2] = { { 7, 8 }, { 9, 10 } };
+	struct stat st;
+
+	(void)state;
+	put_dir("dst/d");
+	assert_int_equal(chmod("dst/d", 02711), 0);
+	assert_int_equal(utimensat(AT_FDCWD, "dst/d", times, 0), 0);
+	(void)pass("d");
+	st = stat_of("dst/d");
+	assert_int_equal(st.st_mode & 07777, 02711);
+	assert_int_equal(st.st_mtim.tv_sec, 9);
+	assert_int_equal(st.st_mtim.tv_nsec, 10);
+	assert_int_equal(st.st_atim.tv_sec, 7);
+	assert_text("dst/d/f", "text");
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+/* 0777 less the caller's umask, which is 022 in sink.h. */
+static void a_passed_directory_that_was_made(void **state)
+{
+	(void)state;
+	(void)pass("d");
+	assert_int_equal(mode_of("dst/d"), 0755);
+	assert_int_not_equal(stat_of("dst/d").st_mtim.tv_sec, 0);
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
+static void set_no_times(struct opts *opts)
+{
+	opts->preserve &= ~(unsigned)PRESERVE_TIMES;
+}
+
+static void a_passed_directory_without_times(void **state)
+{
+	const struct timespec times[2] = { { 7, 8 }, { 9, 10 } };
+
+	(void)state;
+	with_options(set_no_times);
+	put_dir("dst/d");
+	assert_int_equal(utimensat(AT_FDCWD, "dst/d", times, 0), 0);
+	(void)pass("d");
+	assert_int_not_equal(stat_of("dst/d").st_mtim.tv_sec, 9);
+}
+
+static void a_passed_directory_that_can_not_be_put_back(void **state)
+{
+	(void)state;
+	put_dir("dst/d");
+	fault_set(FUTIMENS, (struct fault){ .after = 1, .err = EIO });
+	capture_begin(STDERR_FILENO);
+	(void)pass("d");
+	assert_non_null(strstr(capture_end(), "futimens: Input/output error"));
+	assert_int_equal(diag_status(), STATUS_PARTIAL);
+}
+
 /* ---- numbers ---- */
 
 static void entries_and_bytes_are_counted(void **state)
@@ -600,6 +684,10 @@ int main(void)
 		TEST(no_space_for_a_directory),
 		TEST(a_read_only_place_for_a_directory),
 		TEST(failing_metadata_of_a_directory),
+		TEST(a_passed_directory_is_as_it_was),
+		TEST(a_passed_directory_that_was_made),
+		TEST(a_passed_directory_without_times),
+		TEST(a_passed_directory_that_can_not_be_put_back),
 		TEST(entries_and_bytes_are_counted),
 	};
 

@@ -149,6 +149,7 @@ static struct report {
 	int joined;
 	int status;
 	unsigned descriptors;	/* that it lost */
+	uint64_t released;	/* SPANs */
 } *report;
 
 static int setup(void **state)
@@ -400,6 +401,283 @@ static void a_large_file_in_many_pieces(void **state)
 	assert_bytes("dst/large", bytes, SIZE);
 	assert_names("dst", "large small");
 	free(bytes);
+}
+
+/* ---- names that come again ---- */
+
+static void put_ordered(void)
+{
+	put((struct record){ .type = RECORD_START, .flags = RECORD_ORDERED,
+			     .first = RECORD_MAGIC, .second = RECORD_VERSION });
+	sink.ordered = true;
+}
+
+static void put_text(uint32_t dir, const char *name, const char *text)
+{
+	put_head(dir, name, 0);
+	put_piece(text, 0);
+	put_end(strlen(text));
+}
+
+static void put_pathlink(uint32_t dir, const char *name, const char *target)
+{
+	struct record record = entry(RECORD_PATHLINK, dir, name, 0);
+
+	record.data = target;
+	record.data_len = (uint32_t)strlen(target);
+	put(record);
+}
+
+enum { AGAIN = 400 };
+
+static const char *again_name(int i)
+{
+	static char name[16];
+
+	snprintf(name, sizeof(name), "n%d", i);
+	return name;
+}
+
+/* As often as it takes for workers to meet; each name must hold `text`. */
+static void assert_again(const char *text, int rounds)
+{
+	char path[32];
+
+	sink.memory = RING_SIZE_MIN;
+	for (int round = 0; round < rounds; round++) {
+		sink.workers = 1 + (unsigned)round % 4;
+		assert_whole();
+		for (int i = 0; i < AGAIN; i++) {
+			snprintf(path, sizeof(path), "dst/%s", again_name(i));
+			assert_text(path, text);
+		}
+	}
+}
+
+static void of_two_neighbours_the_later_counts(void **state)
+{
+	(void)state;
+	put_ordered();
+	for (int i = 0; i < AGAIN; i++) {
+		put_text(0, again_name(i), "old");
+		put_text(0, again_name(i), "new");
+	}
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	assert_again("new", 8);
+}
+
+static void of_two_far_apart_too(void **state)
+{
+	(void)state;
+	put_ordered();
+	for (int i = 0; i < AGAIN; i++)
+		put_text(0, again_name(i), "old");
+	for (int i = 0; i < AGAIN; i++)
+		put_symlink(0, again_name(i), "../out/kept");
+	for (int i = AGAIN; i-- > 0;)
+		put_text(0, again_name(i), "new");
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	assert_again("new", 8);
+}
+
+/* A large file is under way for several batches, of which the first are done. */
+static void a_link_waits_for_the_whole_file(void **state)
+{
+	static char bytes[3000];
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes) - 1);
+	put_ordered();
+	put_head(0, "f", 0);
+	for (uint64_t at = 0; at < 200; at++)
+		put_piece(bytes, at * (sizeof(bytes) - 1));
+	put_end(200 * (sizeof(bytes) - 1));
+	put_pathlink(0, "h", "f");
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	sink.memory = RING_SIZE_MIN;
+	for (unsigned i = 0; i < 8; i++) {
+		sink.workers = 4;
+		assert_whole();
+		assert_int_equal(stat_of("dst/h").st_ino, stat_of("dst/f").st_ino);
+		assert_int_equal(stat_of("dst/h").st_size,
+				 200 * (sizeof(bytes) - 1));
+		assert_int_equal(unlink("dst/f"), 0);
+		assert_int_equal(unlink("dst/h"), 0);
+	}
+}
+
+static void links_see_the_file_before_them(void **state)
+{
+	char name[20], path[32];
+
+	(void)state;
+	put_ordered();
+	for (int i = 0; i < AGAIN; i++)
+		put_text(0, again_name(i), "old");
+	for (int i = 0; i < AGAIN; i++) {
+		snprintf(name, sizeof(name), "h%d", i);
+		put_pathlink(0, name, again_name(i));
+	}
+	for (int i = 0; i < AGAIN; i++)
+		put_text(0, again_name(i), "new");
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	assert_again("new", 4);
+	for (int i = 0; i < AGAIN; i++) {
+		snprintf(path, sizeof(path), "dst/h%d", i);
+		assert_text(path, "old");
+	}
+}
+
+/* Its metadata were set when it was left; what comes late leaves them alone. */
+static void a_directory_is_entered_again(void **state)
+{
+	char name[20];
+
+	(void)state;
+	put_ordered();
+	for (int d = 0; d < 40; d++) {
+		snprintf(name, sizeof(name), "d%d", d);
+		put_enter(1, 0, name);
+		for (int i = 0; i < 20; i++)
+			put_text(1, again_name(i), "text");
+		put_leave(1, 0);
+		put_enter(1, 0, name);
+		put_text(1, "late", "late");
+		put_leave(1, RECORD_PUTBACK);
+	}
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	sink.memory = RING_SIZE_MIN;
+	for (unsigned i = 0; i < 8; i++) {
+		sink.workers = 1 + i % 4;
+		assert_whole();
+		for (int d = 0; d < 40; d++) {
+			snprintf(name, sizeof(name), "dst/d%d", d);
+			assert_int_equal(stat_of(name).st_mtim.tv_sec, 1234);
+			assert_int_equal(mode_of(name), 0755);
+		}
+	}
+}
+
+/* Two names of one directory: the second entry waits for the first to be done. */
+static void a_directory_by_two_names(void **state)
+{
+	(void)state;
+	put_dir("dst/real");
+	assert_int_equal(symlink("real", "dst/link"), 0);
+	put_ordered();
+	for (int i = 0; i < 100; i++) {
+		put_enter(1, 0, "real");
+		put_text(1, "f", "old");
+		put_text(1, "g", "g");
+		put_leave(1, 0);
+		put_enter(1, 0, "link");
+		put_text(1, "f", "new");
+		put_leave(1, RECORD_PUTBACK);
+	}
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	sink.opts.keep_dirlink = true;
+	sink.memory = RING_SIZE_MIN;
+	for (unsigned i = 0; i < 8; i++) {
+		sink.workers = 1 + i % 4;
+		assert_whole();
+		assert_text("dst/real/f", "new");
+		assert_int_equal(stat_of("dst/real").st_mtim.tv_sec, 1234);
+	}
+}
+
+/* One is in the other: nothing may wait for what ends only after it. */
+static void a_directory_within_itself(void **state)
+{
+	(void)state;
+	put_dir("dst/d");
+	assert_int_equal(symlink(".", "dst/d/self"), 0);
+	put_ordered();
+	put_enter(1, 0, "d");
+	for (int i = 0; i < 300; i++) {
+		put_enter(2, 1, "self");
+		put_text(2, "f", "text");
+		put_leave(2, RECORD_PUTBACK);
+	}
+	put_leave(1, 0);
+	put_leave(0, RECORD_KEEP);
+	put_finish();
+	sink.opts.keep_dirlink = true;
+	sink.memory = RING_SIZE_MIN;
+	sink.workers = 4;
+	assert_whole();
+	assert_text("dst/d/f", "text");
+}
+
+/* ---- data elsewhere ---- */
+
+static void count_release(void *hold)
+{
+	assert_ptr_equal(hold, &report);
+	__atomic_add_fetch(&report->released, 1, __ATOMIC_RELAXED);
+}
+
+static void put_span(const char *bytes, uint64_t at)
+{
+	struct record_span span = { bytes, &report };
+
+	put((struct record){ .type = RECORD_SPAN, .first = at,
+			     .second = strlen(bytes), .data = &span,
+			     .data_len = sizeof(span) });
+}
+
+static void spans_are_written_and_let_go(void **state)
+{
+	(void)state;
+	put_start();
+	put_head(0, "f", 0);
+	put_span("some ", 0);
+	put_piece("text", 5);
+	put_span(" more", 9);
+	put_end(14);
+	put_finish();
+	sink.release = count_release;
+	assert_whole();
+	assert_text("dst/f", "some text more");
+	assert_int_equal(report->released, 2);
+}
+
+/* Nobody else would let them go. */
+static void spans_of_what_is_left_out_too(void **state)
+{
+	(void)state;
+	put_dir("dst/taken");
+	put_file("dst/taken/f", "");
+	put_start();
+	put_head(0, "taken", 0);
+	put_span("text", 0);
+	put_end(4);
+	put_enter(1, 0, "a");
+	put_head(1, "..", 0);
+	put_span("text", 0);
+	put_span("text", 4);
+	put_end(8);
+	put_leave(1, 0);
+	put_finish();
+	sink.release = count_release;
+	(void)run();
+	assert_int_equal(report->released, 3);
+	assert_int_equal(report->status, STATUS_PARTIAL);
+}
+
+static void a_span_in_no_file(void **state)
+{
+	(void)state;
+	put_start();
+	put_span("text", 0);
+	put_finish();
+	sink.release = count_release;
+	assert_malformed();
 }
 
 /* ---- streams that end where they should not ---- */
@@ -1091,6 +1369,16 @@ int main(void)
 		TEST(nothing_but_start_and_finish),
 		TEST(many_entries_through_a_small_ring),
 		TEST(a_large_file_in_many_pieces),
+		TEST(of_two_neighbours_the_later_counts),
+		TEST(of_two_far_apart_too),
+		TEST(a_link_waits_for_the_whole_file),
+		TEST(links_see_the_file_before_them),
+		TEST(a_directory_is_entered_again),
+		TEST(a_directory_by_two_names),
+		TEST(a_directory_within_itself),
+		TEST(spans_are_written_and_let_go),
+		TEST(spans_of_what_is_left_out_too),
+		TEST(a_span_in_no_file),
 		TEST(no_stream_at_all),
 		TEST(a_stream_that_ends_early),
 		TEST(a_stream_that_ends_inside_a_record),

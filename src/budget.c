@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "budget.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+enum {
+	FDS_OWN = 5,		/* to come: DST, signals, one in passing */
+	FDS_LOOKED_AT = 1024,
+	FDS_WORKER = 3,		/* a file, a handle, a spare */
+};
+
+/* Descriptors that are open already: ours, and what the caller left open. */
+static unsigned fds_open(unsigned limit)
+{
+	unsigned count = 0;
+
+	for (unsigned fd = 0; fd < limit && fd < FDS_LOOKED_AT; fd++)
+		if (fcntl((int)fd, F_GETFD) >= 0)
+			count++;
+	return count;
+}
+
+static unsigned fds_free(void)
+{
+	struct rlimit limit;
+	unsigned most = 1024, taken;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+			most = limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur :
+						       4096;
+	}
+	taken = fds_open(most) + FDS_OWN;
+	return most > taken ? most - taken : 0;
+}
+
+static unsigned at_most(unsigned n, unsigned most)
+{
+	return n < most ? n : most;
+}
+
+/* The least is what one worker and a walk need; below that it can't be helped. */
+void budget_share(struct budget *budget, unsigned jobs, bool tree)
+{
+	unsigned all = fds_free();
+
+	budget->workers = jobs;
+	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
+		budget->workers--;
+	all -= at_most(all, budget->workers * FDS_WORKER);
+	budget->walk = budget->references = 0;
+	if (tree) {
+		budget->walk = at_most(all / 4, 64);
+		if (budget->walk < 3)
+			budget->walk = 3;
+		all -= at_most(all, budget->walk);
+		budget->references = at_most(all / 3, 64);
+	}
+	budget->gate = at_most(all - budget->references, 256);
+	if (budget->gate < 2)
+		budget->gate = 2;
+}

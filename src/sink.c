@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink.h"
+
+#include "meta.h"
+
+static int make_places(struct sink *sink)
+{
+	const struct sink_config *config = &sink->config;
+	struct gate_config gate = {
+		.root = config->dst,
+		.shown = config->shown,
+		.fds = config->budget->gate,
+		.fresh = config->fresh,
+		.widen = config->widen,
+		.keep = config->opts->keep,
+		.keep_dirlink = config->opts->keep_dirlink,
+		.ordered = config->ordered,
+	};
+
+	sink->refs = references_new(config->opts->reflink,
+				    config->budget->references);
+	sink->owners = owners_new();
+	sink->gate = gate_new(&gate);
+	sink->inodes = sink->gate ? inodes_new(sink->gate) : NULL;
+	return sink->refs && sink->owners && sink->inodes ? 0 : -1;
+}
+
+int sink_make(struct sink *sink, const struct sink_config *config)
+{
+	sink->config = *config;
+	(void)privileges_get();			/* before there are threads ... */
+	(void)xattr_classify("user.none");	/* ... that ask at the same time */
+	if (make_places(sink) != 0)
+		return -1;
+	struct restore_config restore = {
+		.opts = config->opts,
+		.ring = config->ring,
+		.gate = sink->gate,
+		.inodes = sink->inodes,
+		.refs = sink->refs,
+		.owners = sink->owners,
+		.umask = config->umask,
+		.workers = config->budget->workers,
+		.release = config->release,
+	};
+	sink->restore = restore_new(&restore);
+	return sink->restore ? 0 : -1;
+}
+
+int sink_start(struct sink *sink)
+{
+	struct unpack_config unpack = {
+		.ring = sink->config.ring,
+		.gate = sink->gate,
+		.inodes = sink->inodes,
+		.owners = sink->owners,
+		.restore = sink->restore,
+		.workers = sink->config.budget->workers,
+		.done = sink->config.done,
+		.done_arg = sink->config.done_arg,
+	};
+
+	sink->unpack = unpack_start(&unpack);
+	return sink->unpack ? 0 : -1;
+}
+
+void sink_stop(struct sink *sink, int reason)
+{
+	(void)restore_stop(sink->restore, reason);
+}
+
+int sink_join(struct sink *sink)
+{
+	int got = unpack_join(sink->unpack);
+
+	sink->unpack = NULL;
+	gate_put_back(sink->gate);
+	return got;
+}
+
+void sink_destroy(struct sink *sink)
+{
+	restore_free(sink->restore);
+	inodes_free(sink->inodes);
+	gate_free(sink->gate);
+	owners_free(sink->owners);
+	references_free(sink->refs);
+	*sink = (struct sink){ 0 };
+}
