@@ -2,14 +2,17 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "diag.h"
+#include "filter.h"
+#include "hash.h"
+#include "options.h"
 #include "size.h"
 
 #ifndef PACKAGE_VERSION
@@ -21,15 +24,21 @@
 
 #define MEMORY_DEFAULT (UINT64_C(64) << 20)
 #define MEMORY_MIN (UINT64_C(64) << 10)
+#define BLOCK_DEFAULT (512 << 10)
+#define TAR_UNIT 512			/* -b counts in these */
 #define JOBS_DEFAULT_MAX 8
 #define JOBS_MAX 64
 
 enum { HELP_COLUMN = 32 };
 
 /* The headings of --help, in its order; the rows of one stand together. */
-enum group { BUFFERING, FIDELITY, EXISTING, RUN };
+enum group { MODES, STREAM, COMPRESSION, CHOOSING, BUFFERING, FIDELITY, EXISTING, RUN };
 
 static const char *const titles[] = {
+	[MODES] = "What is done, if not a copy:",
+	[STREAM] = "Streams:",
+	[COMPRESSION] = "Compression (-c; on reading it is found out):",
+	[CHOOSING] = "Choosing:",
 	[BUFFERING] = "Buffering:",
 	[FIDELITY] = "What is kept (by default all that the destination can hold):",
 	[EXISTING] =
@@ -37,93 +46,176 @@ static const char *const titles[] = {
 	[RUN] = "The run:",
 };
 
-/* An option as the user wrote it. */
-struct use {
-	const struct row *row;
-	const char *shown;	/* `-m` or `--memory` */
-	const char *value;	/* its argument, or NULL */
-	bool is_short;
+/* Where an option has a meaning. */
+enum where {
+	COPY = 1 << MODE_COPY,
+	CREATE = 1 << MODE_CREATE,
+	EXTRACT = 1 << MODE_EXTRACT,
+	LIST = 1 << MODE_LIST,
+	READ = EXTRACT | LIST,
+	BYTES = CREATE | READ,
+	TREE = COPY | EXTRACT,
+	ALL = COPY | BYTES,
 };
 
-/*
- * One option.  `set` returns 0, or -1 after its message.  A flag sets the bool
- * at `offset` in struct opts; numbers and their like use it too.
- */
-struct row {
-	enum group group;
-	const char *name;
-	int letter;		/* 0: it has none */
-	const char *arg;	/* what --help calls its argument, or NULL */
-	int (*set)(struct opts *opts, const struct use *use);
-	size_t offset;
-	const char *help;	/* \n starts another line */
-	const char *habit;	/* what the letter means here, for those who meant another */
-};
-
-static int set_memory(struct opts *opts, const struct use *use);
-static int set_percent(struct opts *opts, const struct use *use);
-static int set_jobs(struct opts *opts, const struct use *use);
-static int set_preserve(struct opts *opts, const struct use *use);
-static int set_no_preserve(struct opts *opts, const struct use *use);
-static int set_reflink(struct opts *opts, const struct use *use);
-static int set_flag(struct opts *opts, const struct use *use);
-static int set_count(struct opts *opts, const struct use *use);
-static int set_done(struct opts *opts, const struct use *use);
+static int set_mode(void *target, const struct option_use *use);
+static int set_block(void *target, const struct option_use *use);
+static int set_blocks(void *target, const struct option_use *use);
+static int set_tee(void *target, const struct option_use *use);
+static int set_hash(void *target, const struct option_use *use);
+static int set_format(void *target, const struct option_use *use);
+static int set_filter(void *target, const struct option_use *use);
+static int set_choice(void *target, const struct option_use *use);
+static int set_strip(void *target, const struct option_use *use);
+static int set_memory(void *target, const struct option_use *use);
+static int set_jobs(void *target, const struct option_use *use);
+static int set_preserve(void *target, const struct option_use *use);
+static int set_no_preserve(void *target, const struct option_use *use);
+static int set_numeric(void *target, const struct option_use *use);
+static int set_reflink(void *target, const struct option_use *use);
 
 #define AT(member) offsetof(struct opts, member)
 
 /* --- the table: parsing and --help are made from it and from nothing else --- */
 
-static const struct row rows[] = {
+static const struct option_row rows[] = {
+	{ MODES, "create", 'c', NULL, set_mode, MODE_CREATE,
+	  "pack SRC... into a tar stream", NULL, ALL, false },
+	{ MODES, "extract", 'x', NULL, set_mode, MODE_EXTRACT,
+	  "unpack a tar stream into DST (default .)", NULL, ALL, false },
+	{ MODES, "list", 't', NULL, set_mode, MODE_LIST,
+	  "list what is in a tar stream", NULL, ALL, false },
+	{ STREAM, "file", 'f', "FILE", option_once, AT(file),
+	  "the stream is in FILE, a device or tape; -: the\n"
+	  "standard input or output (default)", NULL, BYTES, false },
+	{ STREAM, "directory", 'C', "DIR", option_once, AT(directory),
+	  "-c: operands are names in DIR; -x: unpack in\n"
+	  "DIR, operands are patterns of what is wanted", NULL, CREATE | EXTRACT,
+	  false },
+	{ STREAM, "block-size", 's', "SIZE", set_block, 0,
+	  "size of every read and write (default 512k)", NULL, BYTES, false },
+	{ STREAM, "blocking-factor", 'b', "N", set_blocks, 0,
+	  "the same, in units of 512 bytes",
+	  "-b is the size of reads and writes in units of 512 bytes", BYTES,
+	  false },
+	{ STREAM, "format", 0, "NAME", set_format, 0,
+	  "-c: pax (default), gnu or ustar", NULL, CREATE, false },
+	{ STREAM, "ignore-zeros", 'i', NULL, option_flag, AT(ignore_zeros),
+	  "read on after the end, to the next archive", NULL, READ,
+	  false },
+	{ STREAM, "to-stdout", 'O', NULL, option_flag, AT(to_stdout),
+	  "-x: files' contents go to standard output", NULL, EXTRACT, false },
+	{ STREAM, "tee", 0, "FILE", set_tee, 0,
+	  "-c: write to FILE also; may be given again", NULL, CREATE,
+	  false },
+	{ STREAM, "hash", 0, "NAME", set_hash, 0,
+	  "-c: tell the xxh3 or crc32 of what was written", NULL, CREATE, false },
+	{ STREAM, "read-rate", 0, "SIZE", option_size, AT(read_rate),
+	  "read at most so many bytes a second", NULL, READ, false },
+	{ STREAM, "write-rate", 0, "SIZE", option_size, AT(write_rate),
+	  "write at most so many bytes a second", NULL, CREATE, false },
+	{ COMPRESSION, "gzip", 'z', "LEVEL", set_filter, FILTER_GZIP,
+	  "gzip, on -j threads (levels 1 to 9, default 1)", NULL, BYTES, true },
+	{ COMPRESSION, "zstd", 0, "LEVEL", set_filter, FILTER_ZSTD,
+	  "zstd", NULL, BYTES, true },
+	{ COMPRESSION, "xz", 0, "LEVEL", set_filter, FILTER_XZ,
+	  "xz", NULL, BYTES, true },
+	{ COMPRESSION, "lz4", 0, "LEVEL", set_filter, FILTER_LZ4,
+	  "lz4", NULL, BYTES, true },
+	{ COMPRESSION, "bzip2", 0, "LEVEL", set_filter, FILTER_BZIP2,
+	  "bzip2", NULL, BYTES, true },
+	{ CHOOSING, "exclude", 0, "PATTERN", set_choice, 0,
+	  "leave out names that match, and what is below", NULL, ALL, false },
+	{ CHOOSING, "exclude-from", 'X', "FILE", set_choice, 1,
+	  "the same for each line of FILE", NULL, ALL, false },
+	{ CHOOSING, "files-from", 'T', "FILE", option_once, AT(files_from),
+	  "take the names in FILE: below SRC in a copy,\n"
+	  "operands with -c, members with -x and -t", NULL, ALL, false },
+	{ CHOOSING, "null", 0, NULL, option_flag, AT(null),
+	  "names and patterns in such files end in NUL", NULL, ALL, false },
+	{ CHOOSING, "strip-components", 0, "N", set_strip, 0,
+	  "cut N leading components off names", NULL, ALL, false },
 	{ BUFFERING, "memory", 'm', "SIZE", set_memory, AT(memory),
 	  "size of the ring, 64k or more: bytes, k, m, g, t\n"
 	  "or N% of the memory there is (default 64m)",
-	  "-m is the ring's size; modification times are always kept" },
-	{ BUFFERING, "fill", 'p', "PERCENT", set_percent, AT(fill),
+	  "-m is the ring's size; modification times are always kept", ALL,
+	  false },
+	{ BUFFERING, "fill", 'p', "PERCENT", option_percent, AT(fill),
 	  "begin to write when the ring is so full, and\n"
 	  "again each time it has run empty (default 0)",
-	  "-p is the fill mark, in percent; modes are always kept" },
-	{ BUFFERING, "low", 0, "PERCENT", set_percent, AT(low),
+	  "-p is the fill mark, in percent; modes are always kept", ALL, false },
+	{ BUFFERING, "low", 0, "PERCENT", option_percent, AT(low),
 	  "once the ring is full, read on when it has\n"
 	  "fallen to this (default: as soon as a quarter\n"
-	  "is free)", NULL },
+	  "is free)", NULL, ALL, false },
 	{ BUFFERING, "jobs", 'j', "N", set_jobs, AT(jobs),
-	  "threads that restore, 1 to 64 (default: one for\n"
-	  "each CPU, at most 8)",
-	  "-j is the number of restoring threads, not bzip2" },
+	  "threads that restore or compress, 1 to 64\n"
+	  "(default: one for each CPU, at most 8)",
+	  "-j is the number of threads, not bzip2", ALL, false },
 	{ FIDELITY, "preserve", 0, "LIST", set_preserve, 0,
 	  "insist on parts of what is kept, any of mode,\n"
 	  "owner, times, links, holes, xattr, acl, special,\n"
-	  "root (of the top directory itself), all", NULL },
+	  "root (of the top directory itself), all", NULL, TREE | CREATE,
+	  false },
 	{ FIDELITY, "no-preserve", 0, "LIST", set_no_preserve, 0,
-	  "do without; the last word on a part counts", NULL },
-	{ FIDELITY, "names", 0, NULL, set_flag, AT(names),
-	  "map owners and groups by name, not by number", NULL },
+	  "do without; the last word on a part counts", NULL, TREE | CREATE,
+	  false },
+	{ FIDELITY, "names", 0, NULL, option_flag, AT(names),
+	  "map owners and groups by name, not by number", NULL, TREE, false },
+	{ FIDELITY, "numeric-owner", 0, NULL, set_numeric, 0,
+	  "by number: the default; -t shows numbers", NULL, ALL, false },
 	{ FIDELITY, "reflink", 0, "WHEN", set_reflink, 0,
 	  "share data on one file system: auto (default),\n"
-	  "always or never", NULL },
-	{ EXISTING, "keep-old-files", 'k', NULL, set_flag, AT(keep),
-	  "keep files that exist", NULL },
-	{ EXISTING, "unlink-first", 0, NULL, set_flag, AT(unlink_first),
-	  "remove an old file before the new one is written", NULL },
-	{ EXISTING, "keep-directory-symlink", 0, NULL, set_flag, AT(keep_dirlink),
-	  "follow symlinks to directories in DST", NULL },
-	{ RUN, "dry-run", 'n', NULL, set_flag, AT(dry_run),
-	  "write nothing", NULL },
-	{ RUN, "verbose", 'v', NULL, set_count, AT(verbose),
-	  "name what is copied", NULL },
-	{ RUN, "quiet", 'q', NULL, set_flag, AT(quiet),
-	  "only errors", NULL },
-	{ RUN, "stats", 0, NULL, set_flag, AT(stats),
+	  "always or never", NULL, COPY, false },
+	{ EXISTING, "keep-old-files", 'k', NULL, option_flag, AT(keep),
+	  "keep files that exist", NULL, TREE, false },
+	{ EXISTING, "unlink-first", 0, NULL, option_flag, AT(unlink_first),
+	  "remove an old file before the new one is written", NULL, TREE,
+	  false },
+	{ EXISTING, "keep-directory-symlink", 0, NULL, option_flag,
+	  AT(keep_dirlink), "follow symlinks to directories in DST", NULL, TREE,
+	  false },
+	{ RUN, "dry-run", 'n', NULL, option_flag, AT(dry_run),
+	  "write nothing", NULL, TREE, false },
+	{ RUN, "verbose", 'v', NULL, option_count, AT(verbose),
+	  "name what is done; -t: like ls -l", NULL, ALL, false },
+	{ RUN, "quiet", 'q', NULL, option_flag, AT(quiet),
+	  "only errors", NULL, ALL, false },
+	{ RUN, "stats", 0, NULL, option_flag, AT(stats),
 	  "tell at the end what was done, how fast, and\n"
-	  "which side was slow", NULL },
-	{ RUN, "help", 'h', NULL, set_done, 0,
-	  "print this and stop", NULL },
-	{ RUN, "version", 0, NULL, set_done, 0,
-	  "print the version and stop", NULL },
+	  "which side was slow", NULL, ALL, false },
+	{ RUN, "help", 'h', NULL, option_stop, 0,
+	  "print this and stop", NULL, ALL, false },
+	{ RUN, "version", 0, NULL, option_stop, 0,
+	  "print the version and stop", NULL, ALL, false },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
+
+_Static_assert((int)ROWS <= (int)OPTION_ROWS_MAX, "more rows than the engine takes");
+
+/* Letters of tar, cp and rsync that are no options here, and what to say. */
+static const char *stranger(int letter)
+{
+	static const struct { const char *letters, *text; } known[] = {
+		{ "aHA", ": it is not needed, everything is kept" },
+		{ "rR", ": it is not needed, directories are copied whole; "
+			"archives are not added to" },
+		{ "J", ": xz is --xz" },
+		{ "u", ": archives are not added to, and what is newer in DST is "
+		       "replaced, too" },
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strchr(known[i].letters, letter))
+			return known[i].text;
+	return "";
+}
+
+static const struct option_table table = {
+	.rows = rows, .nrows = ROWS, .titles = titles, .hint = HINT,
+	.column = HELP_COLUMN, .stranger = stranger,
+};
 
 static const struct { const char *word; unsigned bits; } parts[] = {
 	{ "mode", PRESERVE_MODE }, { "owner", PRESERVE_OWNER },
@@ -136,39 +228,163 @@ static const struct { const char *word; unsigned bits; } parts[] = {
 #define PART_WORDS \
 	"mode, owner, times, links, holes, xattr, acl, special, root and all"
 
-/* Letters of tar, cp and rsync that are no options here, and what to say. */
-static const struct { const char *letters, *text; } strangers[] = {
-	{ "cxtfz", ": trees are copied, archives are neither made nor read: "
-		   "tarpipe SRC DST" },
-	{ "aHAX", ": it is not needed, everything is kept" },
-	{ "rR", ": it is not needed, directories are copied whole" },
-};
-
 /* --- handlers --- */
 
-static void *member_of(struct opts *opts, const struct use *use)
+static int set_mode(void *target, const struct option_use *use)
 {
-	return (char *)opts + use->row->offset;
+	static const char letters[] = { [MODE_CREATE] = 'c',
+					[MODE_EXTRACT] = 'x',
+					[MODE_LIST] = 't' };
+	struct opts *opts = target;
+	enum mode mode = (enum mode)use->row->offset;
+
+	if (opts->mode != MODE_COPY && opts->mode != mode) {
+		diag_fail(STATUS_USAGE, NULL, 0, "-%c and -%c: one of them" HINT,
+			  letters[opts->mode], letters[mode]);
+		return -1;
+	}
+	opts->mode = mode;
+	return 0;
 }
 
-/* Refuses a value: what it is not, and for a letter what that means here. */
-static int refuse_value(const struct use *use, const char *expected)
+static int set_block(void *target, const struct option_use *use)
 {
-	const char *habit = use->is_short ? use->row->habit : NULL;
+	struct opts *opts = target;
+	uint64_t bytes;
 
-	diag_fail(STATUS_USAGE, NULL, 0, "option %s: '%s' is not %s%s%s" HINT,
-		  use->shown, use->value, expected, habit ? "; " : "",
-		  habit ? habit : "");
-	return -1;
+	if (size_parse(use->value, &bytes) != 0 || bytes == 0 ||
+	    bytes > MEMORY_DEFAULT)
+		return option_refuse(use, "a size up to 64m, like 10k or 1m");
+	opts->block = (size_t)bytes;
+	opts->block_given = true;
+	return 0;
 }
 
-static int set_memory(struct opts *opts, const struct use *use)
+static int set_blocks(void *target, const struct option_use *use)
 {
+	struct opts *opts = target;
+	unsigned n;
+
+	if (size_parse_number(use->value, 1, MEMORY_DEFAULT / TAR_UNIT, &n) != 0)
+		return option_refuse(use, "a number from 1 to 131072");
+	opts->block = (size_t)n * TAR_UNIT;
+	opts->block_given = true;
+	return 0;
+}
+
+static int set_tee(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+
+	if (opts->ntees == TEES_MAX) {
+		diag_fail(STATUS_USAGE, NULL, 0, "at most %d times --tee" HINT,
+			  TEES_MAX);
+		return -1;
+	}
+	opts->tees[opts->ntees++] = use->value;
+	return 0;
+}
+
+static int set_hash(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+
+	opts->hash = hash_find(use->value);
+	if (opts->hash == HASH_NONE)
+		return option_refuse(use, "xxh3 or crc32");
+	return 0;
+}
+
+/* The index of a word; -1 after a message. */
+static int find_word(const struct option_use *use, const char *const *words,
+		     int nwords, const char *expected)
+{
+	for (int i = 0; i < nwords; i++)
+		if (strcmp(use->value, words[i]) == 0)
+			return i;
+	return option_refuse(use, expected);
+}
+
+static int set_format(void *target, const struct option_use *use)
+{
+	static const char *const words[] = {
+		[TAR_PAX] = "pax", [TAR_GNU] = "gnu", [TAR_USTAR] = "ustar",
+	};
+	struct opts *opts = target;
+	int found = find_word(use, words, 3, "pax, gnu or ustar");
+
+	if (found < 0)
+		return -1;
+	opts->format = (enum tar_format)found;
+	return 0;
+}
+
+static int set_filter(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+	enum filter_kind kind = (enum filter_kind)use->row->offset;
+	unsigned level = 0;
+	int least, most;
+
+	if (opts->filter != FILTER_NONE && opts->filter != kind) {
+		diag_fail(STATUS_USAGE, NULL, 0, "option %s: there is another "
+			  "compression already" HINT, use->shown);
+		return -1;
+	}
+	opts->filter = kind;
+	if (!use->value)
+		return 0;
+	if (!filter_levels(kind, &least, &most) ||
+	    size_parse_number(use->value, (unsigned)least, (unsigned)most,
+			      &level) != 0)
+		return option_refuse(use, "a level of this compression");
+	opts->level = (int)level;
+	return 0;
+}
+
+static int set_choice(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+	struct choice *more = realloc(opts->choices, (opts->nchoices + 1) *
+						     sizeof *more);
+
+	if (!more) {
+		diag_fail(STATUS_USAGE, NULL, errno, "option %s", use->shown);
+		return -1;
+	}
+	opts->choices = more;
+	more[opts->nchoices++] =
+		(struct choice){ use->value, use->row->offset != 0 };
+	return 0;
+}
+
+static int set_strip(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+
+	if (size_parse_number(use->value, 0, 65535, &opts->strip) != 0)
+		return option_refuse(use, "a number of components");
+	return 0;
+}
+
+static int set_numeric(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+
+	(void)use;
+	opts->numeric = true;
+	opts->names = false;
+	return 0;
+}
+
+static int set_memory(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
 	uint64_t bytes;
 
 	if (size_parse_memory(use->value, &bytes) != 0) {
 		if (errno != ENOENT)
-			return refuse_value(use, "a size like 8m, 1GiB or 25%");
+			return option_refuse(use, "a size like 8m, 1GiB or 25%");
 		diag_fail(STATUS_USAGE, NULL, 0, "option %s: how much memory "
 			  "there is can't be found out; give a size like 64m",
 			  use->shown);
@@ -184,37 +400,11 @@ static int set_memory(struct opts *opts, const struct use *use)
 	return 0;
 }
 
-static int set_percent(struct opts *opts, const struct use *use)
+static int set_jobs(void *target, const struct option_use *use)
 {
-	if (size_parse_number(use->value, 0, 100, member_of(opts, use)) != 0)
-		return refuse_value(use, "a percentage from 0 to 100");
-	return 0;
-}
-
-static int set_jobs(struct opts *opts, const struct use *use)
-{
+	struct opts *opts = target;
 	if (size_parse_number(use->value, 1, JOBS_MAX, &opts->jobs) != 0)
-		return refuse_value(use, "a number from 1 to 64");
-	return 0;
-}
-
-static int set_flag(struct opts *opts, const struct use *use)
-{
-	*(bool *)member_of(opts, use) = true;
-	return 0;
-}
-
-static int set_count(struct opts *opts, const struct use *use)
-{
-	++*(unsigned *)member_of(opts, use);
-	return 0;
-}
-
-/* --help and --version: print_done does their work. */
-static int set_done(struct opts *opts, const struct use *use)
-{
-	(void)opts;
-	(void)use;
+		return option_refuse(use, "a number from 1 to 64");
 	return 0;
 }
 
@@ -228,7 +418,7 @@ static unsigned part_bits(const char *word, size_t len)
 }
 
 /* Reads a comma-separated list of parts; 0 after a message. */
-static unsigned parts_parse(const struct use *use)
+static unsigned parts_parse(const struct option_use *use)
 {
 	const char *word = use->value;
 	unsigned all = 0;
@@ -249,8 +439,9 @@ static unsigned parts_parse(const struct use *use)
 	}
 }
 
-static int set_preserve(struct opts *opts, const struct use *use)
+static int set_preserve(void *target, const struct option_use *use)
 {
+	struct opts *opts = target;
 	unsigned bits = parts_parse(use);
 
 	opts->preserve |= bits & ~(unsigned)PRESERVE_ROOT;
@@ -259,8 +450,9 @@ static int set_preserve(struct opts *opts, const struct use *use)
 	return bits ? 0 : -1;
 }
 
-static int set_no_preserve(struct opts *opts, const struct use *use)
+static int set_no_preserve(void *target, const struct option_use *use)
 {
+	struct opts *opts = target;
 	unsigned bits = parts_parse(use);
 
 	opts->preserve &= ~bits;
@@ -269,61 +461,42 @@ static int set_no_preserve(struct opts *opts, const struct use *use)
 	return bits ? 0 : -1;
 }
 
-static int set_reflink(struct opts *opts, const struct use *use)
+static int set_reflink(void *target, const struct option_use *use)
 {
 	static const char *const words[] = {
 		[REFLINK_AUTO] = "auto", [REFLINK_ALWAYS] = "always",
 		[REFLINK_NEVER] = "never",
 	};
+	struct opts *opts = target;
+	int found = find_word(use, words, 3, "auto, always or never");
 
-	for (int i = REFLINK_AUTO; i <= REFLINK_NEVER; i++)
-		if (strcmp(use->value, words[i]) == 0) {
-			opts->reflink = (enum reflink)i;
-			return 0;
-		}
-	return refuse_value(use, "auto, always or never");
+	if (found < 0)
+		return -1;
+	opts->reflink = (enum reflink)found;
+	return 0;
 }
 
 /* --- what is printed --- */
-
-static void print_row(const struct row *row)
-{
-	char head[64];
-	int n = 0;
-
-	if (row->letter)
-		n = snprintf(head, sizeof head, "  -%c, ", row->letter);
-	else
-		n = snprintf(head, sizeof head, "      ");
-	snprintf(head + n, sizeof head - (size_t)n, "--%s%s%s", row->name,
-		 row->arg ? "=" : "", row->arg ? row->arg : "");
-	printf("%-*s", HELP_COLUMN, head);
-	for (const char *p = row->help; *p; p++) {
-		putchar(*p);
-		if (*p == '\n')
-			printf("%*s", HELP_COLUMN, "");
-	}
-	putchar('\n');
-}
 
 static void print_help(void)
 {
 	fputs("Usage: tarpipe [OPTION]... SRC DST      DST becomes the copy of SRC\n"
 	      "  or:  tarpipe [OPTION]... SRC/ DST     what is in SRC goes into DST\n"
-	      "  or:  tarpipe [OPTION]... SRC... DIR/  each SRC becomes DIR/SRC\n",
+	      "  or:  tarpipe [OPTION]... SRC... DIR/  each SRC becomes DIR/SRC\n"
+	      "  or:  tarpipe -c [OPTION]... SRC...    pack into a tar stream\n"
+	      "  or:  tarpipe -x [OPTION]... [DST]     unpack a stream into DST\n"
+	      "  or:  tarpipe -t [OPTION]... [PATTERN]...  list a stream\n"
+	      "  or:  tarpipe --buffer [OPTION]...     the buffer alone; see its "
+	      "own --help\n",
 	      stdout);
-	for (int i = 0; i < ROWS; i++) {
-		if (i == 0 || rows[i].group != rows[i - 1].group)
-			printf("\n%s\n", titles[rows[i].group]);
-		print_row(&rows[i]);
-	}
+	options_print(&table);
 	fputs("\nStatus: 0 all is as asked, 1 the source changed meanwhile, "
 	      "2 something is\nmissing in the copy, 3 stopped, 64 refused.\n",
 	      stdout);
 }
 
 /* Does what --help or --version asks; told when nobody could take it. */
-static enum cli_verdict print_done(const struct row *row)
+static enum cli_verdict print_done(const struct option_row *row)
 {
 	if (row->letter == 'h')
 		print_help();
@@ -334,116 +507,7 @@ static enum cli_verdict print_done(const struct row *row)
 	return CLI_DONE;
 }
 
-/* --- parsing --- */
-
-/*
- * What getopt_long takes, made from the table.  A long option's value is LONG +
- * its index in `rows`, which no letter is: so it can be told how it was spelled.
- */
-enum { LONG = 256 };
-
-struct parser {
-	struct option longs[ROWS + 1];
-	char shorts[2 * ROWS + 2];
-};
-
-static void parser_init(struct parser *parser)
-{
-	char *s = parser->shorts;
-
-	memset(parser, 0, sizeof *parser);
-	*s++ = ':';	/* a missing argument is told from an unknown option */
-	for (int i = 0; i < ROWS; i++) {
-		parser->longs[i] = (struct option){ rows[i].name,
-			rows[i].arg ? required_argument : no_argument,
-			NULL, LONG + i };
-		if (rows[i].letter)
-			*s++ = (char)rows[i].letter;
-		if (rows[i].letter && rows[i].arg)
-			*s++ = ':';
-	}
-}
-
-static const struct row *row_find(int value)
-{
-	for (int i = 0; i < ROWS; i++)
-		if (value == LONG + i || value == rows[i].letter)
-			return &rows[i];
-	return NULL;
-}
-
-static void refuse_letter(int letter)
-{
-	const char *more = "";
-	char shown[2] = { (char)letter, '\0' };
-
-	for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-		if (strchr(strangers[i].letters, letter))
-			more = strangers[i].text;
-	diag_fail(STATUS_USAGE, NULL, 0, "there is no option -%s%s" HINT, shown,
-		  more);
-}
-
-/* An unknown long option, or an abbreviation that more than one fits. */
-static void refuse_long(const char *word)
-{
-	size_t len = strcspn(word, "="), used = 0;
-	char fits[256] = "";
-
-	for (int i = 0; i < ROWS; i++)
-		if (strncmp(rows[i].name, word + 2, len - 2) == 0 &&
-		    used < sizeof fits)
-			used += (size_t)snprintf(fits + used, sizeof fits - used,
-						 "%s--%s", used ? ", " : "",
-						 rows[i].name);
-	if (used)
-		diag_fail(STATUS_USAGE, NULL, 0, "option %.*s may be any of %s" HINT,
-			  (int)len, word, fits);
-	else
-		diag_fail(STATUS_USAGE, NULL, 0, "there is no option %.*s" HINT,
-			  (int)len, word);
-}
-
-static void refuse_missing(const struct use *use)
-{
-	const char *habit = use->is_short ? use->row->habit : NULL;
-
-	diag_fail(STATUS_USAGE, NULL, 0, "option %s needs an argument, %s%s%s"
-		  HINT, use->shown, use->row->arg, habit ? "; " : "",
-		  habit ? habit : "");
-}
-
-/* One answer of getopt_long.  CLI_RUN: go on. */
-static enum cli_verdict parse_one(struct opts *opts, int answer, char **argv)
-{
-	bool bad = answer == '?' || answer == ':';
-	int value = bad ? optopt : answer;
-	const struct row *row = value ? row_find(value) : NULL;
-	char shown[64];
-	struct use use = { row, shown, optarg, value < LONG };
-
-	if (!row) {
-		if (value)
-			refuse_letter(value);
-		else
-			refuse_long(argv[optind - 1]);
-		return CLI_REFUSED;
-	}
-	if (use.is_short)
-		snprintf(shown, sizeof shown, "-%c", row->letter);
-	else
-		snprintf(shown, sizeof shown, "--%s", row->name);
-	if (answer == ':')
-		refuse_missing(&use);
-	else if (answer == '?')
-		diag_fail(STATUS_USAGE, NULL, 0, "option %s takes no argument"
-			  HINT, shown);
-	else if (row->set == set_done)
-		return print_done(row);
-	else if (row->set(opts, &use) == 0)
-		return CLI_RUN;
-	return CLI_REFUSED;
-}
+/* --- defaults, and what single options cannot see --- */
 
 static unsigned jobs_default(void)
 {
@@ -466,15 +530,54 @@ static void opts_default(struct opts *opts)
 		.jobs = jobs_default(),
 		.preserve = PRESERVE_ALL & ~(unsigned)PRESERVE_ROOT,
 		.reflink = REFLINK_AUTO,
+		.level = -1,
+		.block = BLOCK_DEFAULT,
 	};
 }
 
-/* What single options cannot see. */
-static enum cli_verdict check_whole(const struct opts *opts)
+/* An option that says nothing to this run is a mistake. */
+static int check_where(const struct opts *opts, uint64_t used)
 {
-	if (opts->keep && opts->unlink_first)
-		diag_fail(STATUS_USAGE, NULL, 0, "--keep-old-files and "
-			  "--unlink-first contradict each other" HINT);
+	static const char *const modes[] = {
+		[MODE_COPY] = "a copy", [MODE_CREATE] = "-c",
+		[MODE_EXTRACT] = "-x", [MODE_LIST] = "-t",
+	};
+
+	for (int i = 0; i < ROWS; i++) {
+		if (!(used >> i & 1) || rows[i].where & 1U << opts->mode)
+			continue;
+		diag_fail(STATUS_USAGE, NULL, 0, "option --%s means nothing with "
+			  "%s" HINT, rows[i].name, modes[opts->mode]);
+		return -1;
+	}
+	return 0;
+}
+
+/* Every read and write is one reservation of the ring. */
+static int check_block(struct opts *opts)
+{
+	size_t most = (size_t)(opts->memory / 4);
+
+	if (opts->block <= most)
+		return 0;
+	if (opts->block_given) {
+		diag_fail(STATUS_USAGE, NULL, 0, "the ring (-m) is too small for "
+			  "blocks of %zu bytes: four fit at least" HINT,
+			  opts->block);
+		return -1;
+	}
+	opts->block = most - most % TAR_UNIT;
+	return 0;
+}
+
+static int check_operands(const struct opts *opts)
+{
+	if (opts->mode == MODE_CREATE && opts->noperands == 0 &&
+	    !opts->files_from)
+		diag_fail(STATUS_USAGE, NULL, 0, "nothing is to be packed: "
+			  "tarpipe -c SRC..." HINT);
+	else if (opts->mode != MODE_COPY)
+		return 0;
 	else if (opts->noperands == 0)
 		diag_fail(STATUS_USAGE, NULL, 0, "operands are missing; usage: "
 			  USAGE HINT);
@@ -482,26 +585,35 @@ static enum cli_verdict check_whole(const struct opts *opts)
 		diag_fail(STATUS_USAGE, NULL, 0, "a destination is missing "
 			  "after '%s'; usage: " USAGE HINT, opts->operands[0]);
 	else
+		return 0;
+	return -1;
+}
+
+static enum cli_verdict check_whole(struct opts *opts, uint64_t used)
+{
+	if (opts->keep && opts->unlink_first)
+		diag_fail(STATUS_USAGE, NULL, 0, "--keep-old-files and "
+			  "--unlink-first contradict each other" HINT);
+	else if (check_where(opts, used) == 0 && check_operands(opts) == 0 &&
+		 check_block(opts) == 0)
 		return CLI_RUN;
 	return CLI_REFUSED;
 }
 
 enum cli_verdict cli_parse(struct opts *opts, int argc, char **argv)
 {
-	struct parser parser;
-	int answer;
+	struct option_result result;
 
 	opts_default(opts);
-	parser_init(&parser);
-	opterr = 0;
-	optind = 0;	/* from the start, also when called again */
-	while ((answer = getopt_long(argc, argv, parser.shorts, parser.longs,
-				     NULL)) != -1) {
-		enum cli_verdict verdict = parse_one(opts, answer, argv);
-		if (verdict != CLI_RUN)
-			return verdict;
+	switch (options_parse(&table, opts, argc, argv, &result)) {
+	case OPTION_STOPPED:
+		return print_done(result.stop);
+	case OPTION_REFUSED:
+		return CLI_REFUSED;
+	case OPTION_RUN:
+		break;
 	}
-	opts->operands = argv + optind;
-	opts->noperands = argc - optind;
-	return check_whole(opts);
+	opts->operands = argv + result.operands;
+	opts->noperands = argc - result.operands;
+	return check_whole(opts, result.used);
 }

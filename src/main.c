@@ -80,13 +80,17 @@
  *                  bytes.c     bytes that grow
  */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bufcli.h"
 #include "buffer.h"
 #include "cli.h"
+#include "create.h"
 #include "diag.h"
+#include "extract.h"
 #include "job.h"
+#include "list.h"
 #include "signals.h"
 
 /*
@@ -116,6 +120,21 @@ static int run_buffer(int argc, char **argv)
 	return buffer_run(&opts);
 }
 
+static int run(const struct opts *opts)
+{
+	switch (opts->mode) {
+	case MODE_CREATE:
+		return create_run(opts);
+	case MODE_EXTRACT:
+		return opts->to_stdout ? list_run(opts) : extract_run(opts);
+	case MODE_LIST:
+		return list_run(opts);
+	case MODE_COPY:
+		break;
+	}
+	return job_run(opts);
+}
+
 int main(int argc, char **argv)
 {
 	struct opts opts;
@@ -133,9 +152,10 @@ int main(int argc, char **argv)
 		break;
 	}
 	diag_init(opts.quiet);
-	number = job_run(&opts);
+	number = run(&opts);
 	if (number == JOB_LEFT_BEHIND)
 		_exit((int)diag_status());
+	free(opts.choices);
 	if (number != 0)
 		signals_die(number);
 	return diag_status();
