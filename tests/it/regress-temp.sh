@@ -39,6 +39,20 @@ done
 is "$wrong" '' '-j8, five times'
 assert_same_tree left left-copy
 
+context='a stream that comes back to where it brought such a name'
+if have python3; then
+	"$tools/make-tar" "f|d/.tarpipe-tmp-$key-0|a file" "s|d/.tarpipe-tmp-$key-1|a link" \
+		'seq:f|e%d/x|x|1|6000' 'f|d/z|z' >back.tar
+	tarpipe -x -f back.tar back
+	assert_status 0
+	assert_silent
+	assert_content 'a file' back/d/.tarpipe-tmp-$key-0
+	assert_target 'a link' back/d/.tarpipe-tmp-$key-1
+	assert_content z back/d/z
+else
+	skip 'python3 is not installed'
+fi
+
 context="DST's own name"
 mkdir one mine && echo new >one/f && echo old >mine/f
 for name in .tarpipe-tmp-3 .tarpipe-tmp- .tarpipe-tmp-$key .tarpipe-tmp-$key- \
