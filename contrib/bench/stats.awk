@@ -55,6 +55,8 @@ function greatest(key, field,    n) {
 # `none` where that did not run.
 function ratio(key, other, none,    base) {
 	base = scene[key] SUBSEP other
+	if (!(base in runs))		# where only packing is compared
+		base = base "-" scene[key]
 	if (!(base in runs) || median(base, 7) == 0)
 		return none
 	return sprintf("%.2f", median(key, 7) / median(base, 7))
