@@ -90,7 +90,7 @@ done
 is "$bad" '' 'each flipped bit is noticed'
 
 context='ours, data damaged'
-at=$(LC_ALL=C grep -a -b -o '^other$' other.tar | tail -n 1 | sed 's/:.*//')
+at=$(LC_ALL=C grep -a -b -o 'other' other.tar | tail -n 1 | sed 's/:.*//')
 if [ -n "$at" ]; then
 	cp other.tar flipped.tar
 	printf O | dd of=flipped.tar bs=1 seek="$at" conv=notrunc status=none

@@ -174,14 +174,14 @@ ok 'the old file or the new one' test "$(cat old/large | head -c 3)" = old -o \
 
 # ---- a full destination ----
 
-if on_filesystem tmpfs full size=1m; then
+if on_filesystem tmpfs full 1m; then
 	context='a full destination'
 	tarpipe -x -f posix.tar full/dst
 	assert_status 3
 	assert_told_once 'No space left'
 	is "$(find full/dst -name large)" '' 'nothing that looks complete'
 	off_filesystem full
-	on_filesystem tmpfs full size=1m
+	on_filesystem tmpfs full 1m
 	context='a full destination, from a pipe'
 	mkfifo feed
 	(trap '' PIPE; cat posix.tar >feed 2>"$base/feed.err"; echo $? >"$base/feed.rc") &
