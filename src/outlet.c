@@ -4,8 +4,9 @@
  *
  * What a peek gives is written where it lies, as long as it makes whole blocks: the
  * ring knows nothing of blocks, so one that comes in parts is gathered in `block`
- * first.  On pipes and files, where boundaries mean nothing, that is done only when
- * the user gave a block size; else what is there goes out, and nobody waits for it.
+ * first.  On pipes and files, where boundaries mean nothing, blocks are those of a
+ * header, or bytes, unless the user gave a size: what is there goes out, and nobody
+ * waits for it.
  * On a tape records must lie at a page's begin, or FUSE takes a large one apart.
  *
  * The main output may fail in three ways: for good (the run stops); by EPIPE when
@@ -32,7 +33,7 @@
 #include "signals.h"
 #include "thread.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, HEADER = 512 };
 
 enum outlet_state { OUTLET_OPEN, OUTLET_ENDED, OUTLET_FAILED };
 
@@ -43,7 +44,8 @@ struct outlet {
 	struct hash *hash;
 	struct pace pace;
 	enum outlet_state state;
-	bool exact;		/* only whole blocks, but for the last */
+	size_t unit;		/* only whole ones go out, but for the last: 1, a
+				   header's size, or opts->block */
 	bool tape;		/* one of the outputs is a tape */
 	bool broken;		/* SIGPIPE is to have its way */
 	int err;		/* why the main output failed */
@@ -79,6 +81,23 @@ static int tape_check(const struct outlet *outlet, const struct output *out)
 	return 0;
 }
 
+/*
+ * Blocks that the user asked for, or that a device may need, are exact.  A pipe gives its
+ * reader what is there, and GNU tar, reading one by its name, takes it for damage when
+ * that is no whole number of headers.
+ */
+static void unit_raise(struct outlet *outlet, const struct output *out)
+{
+	size_t unit = 1;
+
+	if (out->tape || outlet->opts->block_given || !out->end.stream)
+		unit = outlet->opts->block;
+	else if (!S_ISREG(out->st.st_mode))
+		unit = HEADER;
+	if (unit > outlet->unit)
+		outlet->unit = unit;
+}
+
 /* What every output of an archive has to be. */
 static int output_check(struct outlet *outlet, struct output *out)
 {
@@ -91,8 +110,7 @@ static int output_check(struct outlet *outlet, struct output *out)
 		return -1;
 	}
 	outlet->tape |= out->tape;
-	outlet->exact |= out->tape || outlet->opts->block_given ||
-			 !out->end.stream;
+	unit_raise(outlet, out);
 	return 0;
 }
 
@@ -180,11 +198,11 @@ static int open_all(struct outlet *outlet)
 	for (int i = 0; i < opts->ntees; i++)
 		if (open_tee(outlet, opts->tees[i]) != 0)
 			return -1;
-	if (outlet->exact)
+	if (outlet->unit > 1)
 		outlet->block = aligned_alloc(PAGE, block);
 	if (opts->hash != HASH_NONE)
 		outlet->hash = hash_new(opts->hash);
-	if ((!outlet->exact || outlet->block) &&
+	if ((outlet->unit == 1 || outlet->block) &&
 	    (opts->hash == HASH_NONE || outlet->hash))
 		return 0;
 	diag_fail(STATUS_STOPPED, NULL, ENOMEM, "setting up the output");
@@ -311,38 +329,36 @@ static int piece_write(struct outlet *outlet, const void *bytes, size_t size,
 /* What is gathered goes out; less than a block only at the end. */
 static int block_write(struct outlet *outlet)
 {
-	size_t size = outlet->have, block = outlet->opts->block;
+	size_t size = outlet->have, unit = outlet->unit;
 
 	if (outlet->tape)
-		memset(outlet->block + size, 0, block - size);
+		memset(outlet->block + size, 0, unit - size);
 	outlet->have = 0;
-	return piece_write(outlet, outlet->block, size, block);
+	return piece_write(outlet, outlet->block, size, unit);
 }
 
 /* How much can be written from where it lies; 0: it has to be gathered. */
 static size_t direct_size(const struct outlet *outlet, const void *bytes,
 			  size_t size)
 {
-	size_t block = outlet->opts->block, most = pace_step(&outlet->pace);
+	size_t unit = outlet->unit, most = pace_step(&outlet->pace);
 
-	if (!outlet->exact) {
-		size = outputs_share(&outlet->outs, size);
-		return size < most ? size : most;
-	}
-	if (outlet->have > 0 || size < block ||
+	if (outlet->have > 0 || size < unit ||
 	    (outlet->tape && (uintptr_t)bytes % PAGE != 0))
 		return 0;
+	if (outlet->tape)
+		return unit;
 	size = outputs_share(&outlet->outs, size);
 	if (size > most)
-		size = most > block ? most - most % block : block;
-	return outlet->tape ? block : size;
+		size = most > unit ? most : unit;
+	return size - size % unit;
 }
 
 static int bytes_write(struct outlet *outlet, struct ring *ring,
 		       const void *bytes, size_t size)
 {
 	size_t direct = direct_size(outlet, bytes, size);
-	size_t want = outlet->opts->block - outlet->have;
+	size_t want = outlet->unit - outlet->have;
 	unsigned span;
 	int rc = 0;
 
@@ -358,7 +374,7 @@ static int bytes_write(struct outlet *outlet, struct ring *ring,
 		outlet->have += size;
 	}
 	ring_release(ring, span);
-	if (direct == 0 && outlet->have == outlet->opts->block)
+	if (direct == 0 && outlet->have == outlet->unit)
 		rc = block_write(outlet);
 	return rc;
 }

@@ -328,7 +328,8 @@ static void a_given_block_is_waited_for(void **state)
 	close(fds[0]);
 }
 
-static void else_nobody_waits(void **state)
+/* GNU tar, reading a pipe by its name, takes any other piece for damage. */
+static void else_whole_headers_go_at_once(void **state)
 {
 	int fds[2];
 
@@ -339,7 +340,8 @@ static void else_nobody_waits(void **state)
 	enter(1 << 20);
 	trickle_through();
 	leave();
-	assert_writes(fds[0], (const size_t[]){ 700, 700, 700, 700, 700 }, 5);
+	assert_writes(fds[0], (const size_t[]){ 512, 512, 512, 512, 512, 512, 428 },
+		      7);
 	close(fds[0]);
 }
 
@@ -785,7 +787,7 @@ int main(void)
 		TEST(failures_at_the_end_count),
 		TEST(a_given_block_is_what_is_written),
 		TEST(a_given_block_is_waited_for),
-		TEST(else_nobody_waits),
+		TEST(else_whole_headers_go_at_once),
 		TEST(a_tape_gets_whole_records),
 		TEST(no_ring_splits_a_record),
 		TEST(a_tee_may_be_a_tape),
