@@ -458,7 +458,7 @@ static void take_all(struct instream *in)
 static void tell_rest(struct instream *in)
 {
 	refill(in, TAR_BLOCK);
-	if (left_of(in) >= TAR_BLOCK && tar_is_header(in->block + in->pos))
+	if (left_of(in) >= TAR_BLOCK && ustar_is_signed(in->block + in->pos))
 		diag_fail(STATUS_PARTIAL, in->config.shown, 0,
 			  "another archive follows at byte %llu: "
 			  "--ignore-zeros reads on",
@@ -484,7 +484,7 @@ static int look_behind(struct instream *in, bool lone)
 	if (more && in->config.ignore_zeros) {
 		refill(in, TAR_BLOCK);
 		if (left_of(in) >= TAR_BLOCK &&
-		    tar_is_header(in->block + in->pos))
+		    ustar_is_signed(in->block + in->pos))
 			return 1;
 	}
 	if (more && !lone)

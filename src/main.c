@@ -78,6 +78,7 @@
  *                  parts.c     paths of archives, taken apart
  *                  text.c      strings that grow
  *                  bytes.c     bytes that grow
+ *                  ustar.c     a tar header block
  */
 #include <fcntl.h>
 #include <stdlib.h>

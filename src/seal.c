@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 512 };
+#include "ustar.h"
 
 /* What git has at the head of its archives: every tar has met it. */
 static const char header_name[] = "pax_global_header";
@@ -19,27 +19,6 @@ static size_t record_write(char *to, const char *words)
 	return (size_t)sprintf(to, "%zu comment=%s\n", rest + digits, words);
 }
 
-static void header_write(unsigned char *to, size_t size)
-{
-	char *block = (char *)to;
-	unsigned sum = 0;
-
-	memcpy(block, header_name, sizeof(header_name));
-	memcpy(block + 100, "0000644", 8);
-	memcpy(block + 108, "0000000", 8);
-	memcpy(block + 116, "0000000", 8);
-	snprintf(block + 124, 12, "%011zo", size);
-	memcpy(block + 136, "00000000000", 12);
-	memset(block + 148, ' ', 8);
-	block[156] = 'g';
-	memcpy(block + 257, "ustar\0" "00", 8);
-	memcpy(block + 329, "0000000", 8);
-	memcpy(block + 337, "0000000", 8);
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += to[i];
-	snprintf(block + 148, 8, "%06o", sum);
-}
-
 void seal_encode(void *to, const struct seal *seal)
 {
 	unsigned char *blocks = to;
@@ -50,7 +29,9 @@ void seal_encode(void *to, const struct seal *seal)
 		snprintf(words, sizeof(words), "tarpipe 1 entries=%" PRIu64
 			 " bytes=%" PRIu64 " xxh3=%016" PRIx64,
 			 seal->entries, seal->bytes, seal->sum);
-	header_write(blocks, record_write((char *)blocks + BLOCK, words));
+	ustar_make(blocks, header_name, 'g',
+		   record_write((char *)blocks + TAR_BLOCK, words));
+	ustar_sign(blocks);
 }
 
 /* Whether these are the blocks of that seal, to the last byte. */
@@ -65,12 +46,12 @@ static bool is_encoded(const void *bytes, const struct seal *seal)
 enum seal_kind seal_decode(const void *bytes, struct seal *seal)
 {
 	struct seal found = { 0 };
-	char record[BLOCK + 1];
+	char record[TAR_BLOCK + 1];
 
 	if (is_encoded(bytes, NULL))
 		return SEAL_HEAD;
-	memcpy(record, (const char *)bytes + BLOCK, BLOCK);
-	record[BLOCK] = '\0';
+	memcpy(record, (const char *)bytes + TAR_BLOCK, TAR_BLOCK);
+	record[TAR_BLOCK] = '\0';
 	if (sscanf(record, "%*u comment=tarpipe 1 entries=%" SCNu64
 		   " bytes=%" SCNu64 " xxh3=%" SCNx64,
 		   &found.entries, &found.bytes, &found.sum) != 3 ||

@@ -16,8 +16,7 @@
 
 #include "meta.h"
 #include "opts.h"
-
-enum { TAR_BLOCK = 512 };
+#include "ustar.h"
 
 /* An attribute.  ACLs travel by their kernel names and values (system.posix_acl_*). */
 struct tar_xattr {
@@ -155,9 +154,6 @@ uint64_t tar_reader_member_at(const struct tar_reader *reader);
 /* What went wrong, in words; it went wrong because the source had no more. */
 const char *tar_reader_error(const struct tar_reader *reader);
 bool tar_reader_cut(const struct tar_reader *reader);
-
-/* Whether a block of TAR_BLOCK bytes is some header, by its checksum. */
-bool tar_is_header(const void *block);
 
 void tar_reader_free(struct tar_reader *reader);
 

@@ -7,10 +7,6 @@
 
 /* Fields of a header block. */
 enum {
-	AT_SIZE = 124, SIZE_LEN = 12,
-	AT_SUM = 148, SUM_LEN = 8,
-	AT_TYPE = 156,
-	AT_MAGIC = 257,
 	AT_EXTENDED = 482,	/* old GNU sparse: a block of the map follows */
 	AT_MORE = 504,		/* ... and another one */
 };
@@ -22,28 +18,11 @@ void frame_init(struct frame *frame, tar_source *source, void *arg)
 
 void frame_destroy(struct frame *frame)
 {
-	free(frame->head.bytes);
-	free(frame->records.bytes);
-	free(frame->name.bytes);
-	free(frame->link.bytes);
+	bytes_free(&frame->head);
+	bytes_free(&frame->records);
+	bytes_free(&frame->name);
+	bytes_free(&frame->link);
 	pax_free(&frame->pax);
-}
-
-char *frame_bytes_add(struct frame_bytes *to, const void *bytes, size_t len)
-{
-	if (to->room - to->len < len) {
-		size_t room = 2 * to->room + len;
-		char *larger = realloc(to->bytes, room);
-
-		if (!larger)
-			return NULL;
-		to->bytes = larger;
-		to->room = room;
-	}
-	if (len > 0)
-		memcpy(to->bytes + to->len, bytes, len);
-	to->len += len;
-	return to->bytes + to->len - len;
 }
 
 /* ---- blocks ---- */
@@ -61,79 +40,9 @@ static uint64_t whole_blocks(uint64_t size)
 	return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
-/* Digits in octal, with blanks around; or binary with the top bit set.  -1: none. */
-static int64_t parse_number(const char *field, size_t len)
-{
-	const unsigned char *s = (const unsigned char *)field;
-	uint64_t n = 0;
-	size_t i = 0;
-
-	if (s[0] & 0x80) {
-		if (s[0] != 0x80)
-			return -1;
-		for (i = 1; i < len; i++) {
-			if (n > (uint64_t)INT64_MAX >> 8)
-				return -1;
-			n = n << 8 | s[i];
-		}
-		return (int64_t)n;
-	}
-	while (i < len && s[i] == ' ')
-		i++;
-	for (; i < len && s[i] >= '0' && s[i] <= '7'; i++)
-		n = n << 3 | (s[i] - '0');
-	return i == len || s[i] == ' ' || s[i] == '\0' ? (int64_t)n : -1;
-}
-
-/* The sum with its own field as blanks: of unsigned bytes, and as some old tars had it. */
-static void sum_header(const char *block, int64_t *sum, int64_t *old)
-{
-	*sum = *old = SUM_LEN * ' ';
-	for (size_t i = 0; i < TAR_BLOCK; i++) {
-		if (i >= AT_SUM && i < AT_SUM + SUM_LEN)
-			continue;
-		*sum += (unsigned char)block[i];
-		*old += (signed char)block[i];
-	}
-}
-
-bool tar_is_header(const void *bytes)
-{
-	const char *block = bytes;
-	int64_t said = parse_number(block + AT_SUM, SUM_LEN), sum, old;
-
-	sum_header(block, &sum, &old);
-	return said == sum || said == old;
-}
-
-void frame_sign(char *block)
-{
-	int64_t sum, old;
-	char field[24];
-
-	sum_header(block, &sum, &old);
-	snprintf(field, sizeof(field), "%06llo", (unsigned long long)sum);
-	memcpy(block + AT_SUM, field, 7);
-	block[AT_SUM + 7] = ' ';
-}
-
-void frame_make_header(char *block, char type, size_t size)
-{
-	memset(block, 0, TAR_BLOCK);
-	memcpy(block, "x", 2);
-	memcpy(block + 100, "0000644", 8);
-	memcpy(block + 108, "0000000", 8);
-	memcpy(block + 116, "0000000", 8);
-	snprintf(block + AT_SIZE, SIZE_LEN, "%011zo", size);
-	memcpy(block + 136, "00000000000", 12);
-	block[AT_TYPE] = type;
-	memcpy(block + AT_MAGIC, "ustar\0" "00", 8);
-	frame_sign(block);
-}
-
 char frame_type(const struct frame *frame)
 {
-	return frame->head.bytes[AT_TYPE];
+	return (char)frame->head.at[USTAR_TYPE];
 }
 
 /* ---- the source ---- */
@@ -250,7 +159,7 @@ static void spoil(struct frame *frame, const char *wrong)
 }
 
 /* Reads what follows a header into `to`; too much of it is passed over. */
-static int load(struct frame *frame, struct frame_bytes *to, uint64_t size)
+static int load(struct frame *frame, struct bytes *to, uint64_t size)
 {
 	uint64_t wanted = size;
 	const void *bytes;
@@ -269,18 +178,18 @@ static int load(struct frame *frame, struct frame_bytes *to, uint64_t size)
 		if (n > wanted)
 			n = (size_t)wanted;
 		wanted -= n;
-		if (!frame_bytes_add(to, bytes, n))
+		if (bytes_add(to, bytes, n) != 0)
 			spoil(frame, "no memory for its extended header");
 	}
 	return 0;
 }
 
 /* A long name of GNU's; what comes behind its NUL does not count. */
-static int load_name(struct frame *frame, struct frame_bytes *to, uint64_t size)
+static int load_name(struct frame *frame, struct bytes *to, uint64_t size)
 {
 	if (load(frame, to, size) != 0)
 		return -1;
-	if (!frame_bytes_add(to, "", 1))
+	if (bytes_add(to, "", 1) != 0)
 		spoil(frame, "no memory for its name");
 	return 0;
 }
@@ -318,8 +227,8 @@ static int read_extension(struct frame *frame, char type, uint64_t size)
 /* Old GNU sparse files have their map in blocks behind the header. */
 static int read_map(struct frame *frame)
 {
-	const char *block = frame->head.bytes;
-	bool more = block[AT_TYPE] == 'S' && block[AT_EXTENDED] != 0;
+	const char *block = (const char *)frame->head.at;
+	bool more = block[USTAR_TYPE] == 'S' && block[AT_EXTENDED] != 0;
 
 	while (more) {
 		block = look(frame);
@@ -328,7 +237,7 @@ static int read_map(struct frame *frame)
 		more = block[AT_MORE] != 0;
 		if (frame->head.len > FRAME_HEADER_MAX)
 			spoil(frame, "its sparse map is too large");
-		else if (!frame_bytes_add(&frame->head, block, TAR_BLOCK))
+		else if (bytes_add(&frame->head, block, TAR_BLOCK) != 0)
 			spoil(frame, "no memory for its sparse map");
 		consume(frame, TAR_BLOCK);
 	}
@@ -360,7 +269,7 @@ static bool has_data(struct frame *frame)
 	if (type < '1' || type > '6' || (type == '1' && frame->has_pax))
 		return true;
 	next = look(frame);
-	return next && !tar_is_header(next) && !is_zero(next);
+	return next && !ustar_is_signed(next) && !is_zero(next);
 }
 
 /* The member's own header is copied; what follows it is found out. */
@@ -368,7 +277,7 @@ static enum tar_verdict measure(struct frame *frame, uint64_t size)
 {
 	frame->size = size;
 	if (frame->has_pax && !frame->wrong) {
-		spoil(frame, pax_parse(&frame->pax, frame->records.bytes,
+		spoil(frame, pax_parse(&frame->pax, (char *)frame->records.at,
 				       frame->records.len));
 		if (frame->pax.has_size)
 			frame->size = frame->pax.size;
@@ -440,16 +349,16 @@ enum tar_verdict frame_next(struct frame *frame)
 			frame->member_at = frame->at;
 		if (!block || is_zero(block))
 			return end(frame, block);
-		if (!tar_is_header(block))
+		if (!ustar_is_signed(block))
 			return broken(frame, "damaged header");
-		size = parse_number(block + AT_SIZE, SIZE_LEN);
+		size = ustar_get(block, USTAR_SIZE, USTAR_LONG_LEN);
 		if (size < 0 || size > INT64_MAX - TAR_BLOCK)
 			return broken(frame, "a size that makes no sense");
-		extension = read_extension(frame, block[AT_TYPE], (uint64_t)size);
+		extension = read_extension(frame, block[USTAR_TYPE], (uint64_t)size);
 	} while (extension > 0);
 	if (extension < 0)
 		return cut(frame);
-	if (!frame_bytes_add(&frame->head, block, TAR_BLOCK))
+	if (bytes_add(&frame->head, block, TAR_BLOCK) != 0)
 		return broken(frame, "no memory for its header");
 	consume(frame, TAR_BLOCK);
 	return measure(frame, (uint64_t)size);

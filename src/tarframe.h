@@ -14,17 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes.h"
 #include "tar.h"
 #include "tarpax.h"
 
 /* An extended header is at most so large, a long name and a sparse map, too. */
 enum { FRAME_HEADER_MAX = 16 << 20, FRAME_EXTENTS_MAX = 1 << 20 };
-
-/* Bytes that are kept; grow and are used again. */
-struct frame_bytes {
-	char *bytes;
-	size_t len, room;
-};
 
 struct frame {
 	tar_source *source;
@@ -37,9 +32,9 @@ struct frame {
 	bool ended;			/* the source has no more */
 	bool failed;			/* ... because it failed */
 
-	struct frame_bytes head;	/* the member's own header, and its sparse maps */
-	struct frame_bytes records;	/* body of the pax header */
-	struct frame_bytes name, link;	/* GNU's long ones, NUL-terminated */
+	struct bytes head;	/* the member's own header, and its sparse maps */
+	struct bytes records;	/* body of the pax header */
+	struct bytes name, link;	/* GNU's long ones, NUL-terminated */
 	struct pax pax;			/* records, parsed */
 	bool has_pax, has_name, has_link;
 
@@ -69,14 +64,5 @@ int frame_skip(struct frame *frame);
 
 /* The member's own header, 512 bytes; and its fields. */
 char frame_type(const struct frame *frame);
-
-/* Writes the checksum of a header block. */
-void frame_sign(char *block);
-
-/* Makes a header block for `size` bytes of records of this type. */
-void frame_make_header(char *block, char type, size_t size);
-
-/* Appends; NULL without memory, else where the bytes begin. */
-char *frame_bytes_add(struct frame_bytes *to, const void *bytes, size_t len);
 
 #endif

@@ -17,15 +17,6 @@
 #include "tarframe.h"
 #include "tarpax.h"
 
-/* Fields of the member's own header. */
-enum {
-	AT_NAME = 0, NAME_LEN = 100,
-	AT_MODE = 100, MODE_LEN = 8,
-	AT_FIELD_SIZE = 124, FIELD_SIZE_LEN = 12,
-	AT_FIELD_TYPE = 156,
-	AT_LINK = 157, LINK_LEN = 100,
-};
-
 /* libarchive refuses more records than that. */
 enum { REST_MAX = 1000000 };
 
@@ -38,7 +29,7 @@ struct ranked {
 struct tar_reader {
 	struct frame frame;
 	struct archive *archive;	/* NULL: to be made */
-	struct frame_bytes feed;	/* headers for libarchive */
+	struct bytes feed;	/* headers for libarchive */
 	bool fed;			/* it has got them */
 	uint64_t given;			/* bytes that this archive object got */
 	locale_t locale;
@@ -46,7 +37,7 @@ struct tar_reader {
 	struct tar_xattr *xattrs;
 	size_t xattrs_room;
 	char *acls[TAR_ACLS];		/* values */
-	char link[LINK_LEN + 1];
+	char link[USTAR_LINK_LEN + 1];
 	uint64_t end, size;		/* of the data read so far; of the file */
 	uint64_t mapped, got;		/* bytes that its sparse map has; that came */
 	bool has_map;
@@ -85,7 +76,7 @@ void tar_reader_free(struct tar_reader *reader)
 	frame_destroy(&reader->frame);
 	for (int kind = 0; kind < TAR_ACLS; kind++)
 		free(reader->acls[kind]);
-	free(reader->feed.bytes);
+	bytes_free(&reader->feed);
 	free(reader->ranked);
 	free(reader->xattrs);
 	if (reader->locale)
@@ -103,7 +94,7 @@ static la_ssize_t feed(struct archive *archive, void *arg, const void **bytes)
 	(void)archive;
 	if (!reader->fed) {
 		reader->fed = true;
-		*bytes = reader->feed.bytes;
+		*bytes = reader->feed.at;
 		n = reader->feed.len;
 	} else {
 		n = frame_data(&reader->frame, bytes);
@@ -119,7 +110,7 @@ static const char *long_path(const struct frame *frame)
 		return frame->pax.sparse_path;
 	if (frame->pax.path)
 		return frame->pax.path;
-	return frame->has_name ? frame->name.bytes : NULL;
+	return frame->has_name ? (const char *)frame->name.at : NULL;
 }
 
 /*
@@ -128,12 +119,12 @@ static const char *long_path(const struct frame *frame)
  */
 static void hide_slash(const struct frame *frame, char *header)
 {
-	size_t len = strnlen(header + AT_NAME, NAME_LEN);
+	size_t len = strnlen(header + USTAR_NAME, USTAR_NAME_LEN);
 	const char *path = long_path(frame);
 
 	if (path && path[0] != '\0' && path[strlen(path) - 1] != '/' && len > 0 &&
-	    header[AT_NAME + len - 1] == '/')
-		header[AT_NAME + len - 1] = '_';
+	    header[USTAR_NAME + len - 1] == '/')
+		header[USTAR_NAME + len - 1] = '_';
 }
 
 /* A field that says there are no data, or that a hard link's are a file's. */
@@ -141,10 +132,10 @@ static void adjust_header(const struct frame *frame, char *header)
 {
 	hide_slash(frame, header);
 	if (frame->skipped_size)
-		memcpy(header + AT_FIELD_SIZE, "00000000000", FIELD_SIZE_LEN);
-	if (header[AT_FIELD_TYPE] == '1' && frame->size > 0)
-		header[AT_FIELD_TYPE] = '0';
-	frame_sign(header);
+		ustar_put(header, USTAR_SIZE, USTAR_LONG_LEN, 0);
+	if (header[USTAR_TYPE] == '1' && frame->size > 0)
+		header[USTAR_TYPE] = '0';
+	ustar_sign(header);
 }
 
 /* The records that are left, and the member's header. */
@@ -152,9 +143,9 @@ static const char *make_feed(struct tar_reader *reader)
 {
 	static const char zeros[TAR_BLOCK];
 	struct frame *frame = &reader->frame;
-	struct frame_bytes *to = &reader->feed;
+	struct bytes *to = &reader->feed;
 	size_t rest = frame->has_pax ? frame->pax.rest_len : 0;
-	char block[TAR_BLOCK], *header;
+	char block[TAR_BLOCK];
 	bool good = true;
 
 	to->len = 0;
@@ -162,17 +153,16 @@ static const char *make_feed(struct tar_reader *reader)
 	if (rest > REST_MAX)
 		return "its extended header is too large";
 	if (rest > 0) {
-		frame_make_header(block, 'x', rest);
-		good = frame_bytes_add(to, block, TAR_BLOCK) &&
-		       frame_bytes_add(to, frame->pax.rest, rest) &&
-		       frame_bytes_add(to, zeros, (TAR_BLOCK - rest % TAR_BLOCK) %
-						  TAR_BLOCK);
+		ustar_make(block, "x", 'x', rest);
+		ustar_sign(block);
+		good = bytes_add(to, block, TAR_BLOCK) == 0 &&
+		       bytes_add(to, frame->pax.rest, rest) == 0 &&
+		       bytes_add(to, zeros, (TAR_BLOCK - rest % TAR_BLOCK) %
+					    TAR_BLOCK) == 0;
 	}
-	header = good ? frame_bytes_add(to, frame->head.bytes, frame->head.len) :
-			NULL;
-	if (!header)
+	if (!good || bytes_add(to, frame->head.at, frame->head.len) != 0)
 		return "no memory for its header";
-	adjust_header(frame, header);
+	adjust_header(frame, (char *)to->at + to->len - frame->head.len);
 	return NULL;
 }
 
@@ -323,13 +313,11 @@ static const char *filled(const char *text)
 
 static const char *path_of(const struct frame *frame, struct archive_entry *entry)
 {
-	if (frame->pax.sparse_path)
-		return frame->pax.sparse_path;
-	if (frame->pax.path)
-		return frame->pax.path;
-	if (frame->has_name && frame->name.len > 0)
-		return filled(frame->name.bytes);
-	return entry ? filled(archive_entry_pathname(entry)) : NULL;
+	const char *path = long_path(frame);
+
+	if (!path && entry)
+		path = archive_entry_pathname(entry);
+	return filled(path);
 }
 
 static const char *link_of(struct tar_reader *reader)
@@ -339,8 +327,8 @@ static const char *link_of(struct tar_reader *reader)
 	if (frame->pax.link)
 		return frame->pax.link;
 	if (frame->has_link && frame->link.len > 0)
-		return filled(frame->link.bytes);
-	memcpy(reader->link, frame->head.bytes + AT_LINK, LINK_LEN);
+		return filled((const char *)frame->link.at);
+	memcpy(reader->link, frame->head.at + USTAR_LINK, USTAR_LINK_LEN);
 	return filled(reader->link);
 }
 
@@ -348,19 +336,11 @@ static const char *link_of(struct tar_reader *reader)
  * Permissions as the header has them: with an ACL libarchive makes the group's out of
  * it, and not out of the mask.
  */
-static uint32_t mode_bits(const char *header, struct archive_entry *entry)
+static uint32_t mode_bits(const void *header, struct archive_entry *entry)
 {
-	const unsigned char *s = (const unsigned char *)header + AT_MODE;
-	uint32_t mode = 0;
-	size_t i = 0;
+	int64_t mode = ustar_get(header, USTAR_MODE, USTAR_ID_LEN);
 
-	if (s[0] & 0x80)
-		return archive_entry_perm(entry) & 07777;
-	while (i < MODE_LEN && s[i] == ' ')
-		i++;
-	for (; i < MODE_LEN && s[i] >= '0' && s[i] <= '7'; i++)
-		mode = mode << 3 | (s[i] - '0');
-	return mode & 07777;
+	return (mode < 0 ? archive_entry_perm(entry) : (uint32_t)mode) & 07777;
 }
 
 static void take_times(const struct pax *pax, struct archive_entry *entry,
@@ -421,7 +401,7 @@ static const char *take_kind(struct tar_reader *reader,
 	if (size < 0)
 		return "a size that makes no sense";
 	member->meta.size = (uint64_t)size;
-	member->meta.mode = type | mode_bits(reader->frame.head.bytes, entry);
+	member->meta.mode = type | mode_bits(reader->frame.head.at, entry);
 	member->sparse = S_ISREG(type) && member->meta.size > reader->frame.size;
 	if (type == S_IFCHR || type == S_IFBLK) {
 		member->meta.rdev_major = (uint32_t)archive_entry_rdevmajor(entry);
@@ -471,7 +451,8 @@ static enum tar_verdict bad_member(struct tar_reader *reader,
 	drop_archive(reader);
 	*member = (struct tar_member){ .path = path_of(frame, NULL) };
 	if (!member->path && frame->head.len > 0) {
-		memcpy(reader->link, frame->head.bytes + AT_NAME, NAME_LEN);
+		memcpy(reader->link, frame->head.at + USTAR_NAME,
+		       USTAR_NAME_LEN);
 		member->path = filled(reader->link);
 	}
 	return TAR_BAD_MEMBER;

@@ -14,7 +14,7 @@ cd "$TOP_SRCDIR" || exit 1
 
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
-diag size text path parts thread hash opts bytes
+diag size text ustar path parts thread hash opts bytes
 ring pace signals
 record meta extent owner temp end_fd end_tape output pass names seal select below nameset
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
