@@ -2,8 +2,6 @@
 #include "route.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diag.h"
 
@@ -21,47 +19,27 @@ static bool refuse(const char *name, const char *why)
 	return false;
 }
 
-static bool route_reserve(struct route *route, const char *name)
-{
-	size_t need = strlen(name) + 1;
-	char *bytes;
-
-	if (need <= route->room)
-		return true;
-	bytes = realloc(route->bytes, 2 * need);
-	if (!bytes) {
-		diag_fail(STATUS_PARTIAL, name, errno, "taking it from the list");
-		return false;
-	}
-	route->bytes = bytes;
-	route->room = 2 * need;
-	return true;
-}
-
 /* Takes a name apart.  Returns false when it is left out, told. */
 static bool route_take(struct route *route, const char *name)
 {
-	char *to;
+	struct parts *parts = &route->parts;
 
-	if (name[0] == '/')
+	route->passed = 0;
+	switch (parts_parse(parts, name)) {
+	case PARTS_ABSOLUTE:
 		return refuse(name, "is absolute");
-	if (!route_reserve(route, name))
+	case PARTS_UPWARD:
+		return refuse(name, "has `..` in it");
+	case PARTS_NO_MEMORY:
+		diag_fail(STATUS_PARTIAL, name, ENOMEM, "taking it from the list");
 		return false;
-	route->count = route->next = route->passed = 0;
-	to = route->bytes;
-	for (const char *p = name; *p;) {
-		size_t len = strcspn(p, "/");
-
-		if (len == 2 && p[0] == '.' && p[1] == '.')
-			return refuse(name, "has `..` in it");
-		if (len > 0 && !(len == 1 && p[0] == '.')) {
-			memcpy(to, p, len);
-			to[len] = '\0';
-			to += len + 1;
-			route->count++;
-		}
-		p += len + (p[len] == '/');
+	case PARTS_EMPTY:	/* no list has such names */
+	case PARTS_LONG:	/* its open will tell */
+	case PARTS_FINE:
+		break;
 	}
+	for (size_t i = 0; i < parts->count; i++)
+		parts->text[parts->ends[i]] = '\0';
 	return true;
 }
 
@@ -84,22 +62,23 @@ void route_begin_next(struct route *route)
 
 const char *route_component(const struct route *route)
 {
-	return route->bytes + route->next;
+	size_t len;
+
+	return parts_get(&route->parts, route->passed, &len);
 }
 
 bool route_is_last(const struct route *route)
 {
-	return route->passed + 1 == route->count;
+	return route->passed + 1 == route->parts.count;
 }
 
 void route_pass(struct route *route)
 {
-	route->next += strlen(route_component(route)) + 1;
 	route->passed++;
 }
 
 void route_destroy(struct route *route)
 {
-	free(route->bytes);
+	parts_destroy(&route->parts);
 	*route = (struct route){ 0 };
 }

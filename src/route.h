@@ -12,16 +12,14 @@
 #include <stddef.h>
 
 #include "names.h"
+#include "parts.h"
 
 struct route {
 	struct names *names;	/* borrowed; NULL: there is no list */
 	bool here;		/* a name is here, and not yet done with */
 	bool ended;		/* no further one will be */
-	size_t count;		/* its components; 0: the top itself */
-	size_t next;		/* where the one to come lies in `bytes` ... */
-	size_t passed;		/* ... behind so many */
-	char *bytes;		/* all of them, each with its NUL */
-	size_t room;
+	struct parts parts;	/* its components, each with its NUL; none: the top itself */
+	size_t passed;		/* ... of which so many are behind */
 };
 
 /* Forgets what it has; `names` may be NULL. */
@@ -30,7 +28,7 @@ void route_init(struct route *route, struct names *names);
 /* Takes the next name from the list; `here` says whether there was one. */
 void route_begin_next(struct route *route);
 
-/* The component to come (passed < count); the last one. */
+/* The component to come (passed < parts.count); the last one. */
 const char *route_component(const struct route *route);
 bool route_is_last(const struct route *route);
 void route_pass(struct route *route);

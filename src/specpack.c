@@ -11,6 +11,7 @@
 
 #include "diag.h"
 #include "host.h"
+#include "parts.h"
 #include "path.h"
 
 static int refuse_memory(void)
@@ -38,82 +39,46 @@ static int check_operand(const char *operand)
 	return 0;
 }
 
-/* A member's name has neither a root nor a way up. */
-static int check_member(const char *operand)
+/*
+ * An operand with -C as the member's name, which has neither a root nor a way up: *name is
+ * NULL for the top itself.  Returns 0, or -1: refused.
+ */
+static int member_name(char **name, const char *operand)
 {
-	const char *at = operand;
+	struct parts parts = { 0 };
+	enum parts_verdict verdict = parts_parse(&parts, operand);
 
-	if (operand[0] == '/') {
+	*name = NULL;
+	if (verdict == PARTS_ABSOLUTE)
 		diag_fail(STATUS_USAGE, operand, 0, "with -C operands are names "
 			  "below it; this one begins with a slash");
-		return -1;
-	}
-	while (*at) {
-		size_t len = strcspn(at, "/");
-
-		if (len == 2 && memcmp(at, "..", 2) == 0) {
-			diag_fail(STATUS_USAGE, operand, 0, "with -C operands are "
-				  "names below it; this one leads out by '..'");
-			return -1;
-		}
-		at += len;
-		at += strspn(at, "/");
-	}
-	return 0;
-}
-
-/* Without `.` components and doubled slashes; NULL: nothing is left, the top itself. */
-static char *member_name(const char *operand)
-{
-	char *name = malloc(strlen(operand) + 1), *end = name;
-	const char *at = operand;
-
-	if (!name)
-		return NULL;
-	while (*at) {
-		size_t len = strcspn(at, "/");
-
-		if (len > 0 && !(len == 1 && at[0] == '.')) {
-			if (end != name)
-				*end++ = '/';
-			memcpy(end, at, len);
-			end += len;
-		}
-		at += len;
-		at += strspn(at, "/");
-	}
-	*end = '\0';
-	return name;
+	else if (verdict == PARTS_UPWARD)
+		diag_fail(STATUS_USAGE, operand, 0, "with -C operands are names "
+			  "below it; this one leads out by '..'");
+	else if (parts.count > 0 && !(*name = strdup(parts.text)))
+		verdict = PARTS_NO_MEMORY;
+	if (verdict == PARTS_NO_MEMORY)
+		(void)refuse_memory();
+	parts_destroy(&parts);
+	return verdict == PARTS_FINE || verdict == PARTS_LONG ? 0 : -1;
 }
 
 /* Fills in how a source is called; `entered`: its contents are what is packed. */
 static int root_name(struct spec_root *root, const char *operand, bool member,
 		     bool entered)
 {
-	char *name = NULL;
-
 	root->path = path_strip(operand, false);
 	if (!root->path)
 		return refuse_memory();
-	if (member)
-		name = member_name(operand);
-	else if (!entered)
-		name = strdup(path_base(root->path));
-	else
+	if (member || entered)
 		return 0;
-	if (!name)
-		return refuse_memory();
-	if (name[0] == '\0' || (!member && !path_has_name(root->path))) {
-		free(name);
-		name = NULL;
-		if (!member) {
-			diag_fail(STATUS_USAGE, operand, 0, "has no name to be "
-				  "packed by; alone it is packed as its contents");
-			return -1;
-		}
+	if (!path_has_name(root->path)) {
+		diag_fail(STATUS_USAGE, operand, 0, "has no name to be packed by; "
+			  "alone it is packed as its contents");
+		return -1;
 	}
-	root->as = name;
-	return 0;
+	root->as = strdup(path_base(root->path));
+	return root->as ? 0 : refuse_memory();
 }
 
 static int compare_roots(const void *a, const void *b)
@@ -154,11 +119,14 @@ static int root_set(struct spec_root *root, const struct opts *opts,
 	struct stat st, target;
 	bool is_dir;
 
-	if (check_operand(operand) != 0 || (member && check_member(operand) != 0))
+	if (check_operand(operand) != 0 ||
+	    (member && member_name(&root->as, operand) != 0))
 		return -1;
 	if (fstatat(dir, operand, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		diag_fail(alone ? STATUS_USAGE : STATUS_PARTIAL, operand, errno,
 			  "stat");
+		free(root->as);
+		root->as = NULL;
 		return alone ? -1 : 0;
 	}
 	is_dir = S_ISDIR(st.st_mode) ||

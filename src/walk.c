@@ -218,7 +218,7 @@ static bool route_renew(struct walk *walk)
 	route_begin_next(route);
 	if (!route->here)
 		return false;
-	for (size_t i = 1; i < walk->depth && route->count > 0 &&
+	for (size_t i = 1; i < walk->depth && route->parts.count > 0 &&
 			   !route_is_last(route) &&
 			   strcmp(frame_name(walk, i),
 				  route_component(route)) == 0;
@@ -313,7 +313,7 @@ static bool give_more(struct walk *walk, struct walk_item *item)
 
 	if (frame->next != frame->end)
 		return give_next(walk, item);
-	if (walk->route.count == 0)
+	if (walk->route.parts.count == 0)
 		return give_whole_root(walk, item);
 	return give_component(walk, item);
 }
