@@ -174,11 +174,7 @@ static int make_ring(struct create *create)
 		.batch = BATCH,
 	};
 
-	create->ring = ring_new(&config);
-	if (!create->ring)
-		diag_fail(STATUS_STOPPED, NULL, errno,
-			  "mapping a ring of %llu bytes",
-			  (unsigned long long)config.size);
+	create->ring = job_ring(&config);
 	return create->ring ? 0 : -1;
 }
 

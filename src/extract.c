@@ -22,6 +22,7 @@
 #include "diag.h"
 #include "instream.h"
 #include "intake.h"
+#include "job.h"
 #include "list.h"
 #include "ring.h"
 #include "select.h"
@@ -79,17 +80,6 @@ static void extract_destroy(struct extract *extract)
 
 /* ---- making the parts ---- */
 
-static struct ring *make_ring(const struct ring_config *config)
-{
-	struct ring *ring = ring_new(config);
-
-	if (!ring)
-		diag_fail(STATUS_STOPPED, NULL, errno,
-			  "mapping a ring of %llu bytes",
-			  (unsigned long long)config->size);
-	return ring;
-}
-
 static int make_rings(struct extract *extract)
 {
 	const struct opts *opts = extract->opts;
@@ -106,9 +96,9 @@ static int make_rings(struct extract *extract)
 		.spans = unpack_spans(extract->budget.workers),
 	};
 
-	extract->bytes = make_ring(&bytes);
+	extract->bytes = job_ring(&bytes);
 	if (extract->bytes)
-		extract->records = make_ring(&records);
+		extract->records = job_ring(&records);
 	return extract->records ? 0 : -1;
 }
 

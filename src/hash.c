@@ -61,13 +61,8 @@ uint64_t hash_sum(const struct hash *hash)
 void hash_tell(const struct hash *hash)
 {
 	if (hash)
-		diag_note(NULL, "%s %0*" PRIx64, hash_name(hash->kind),
-			  hash_digits(hash->kind), hash_sum(hash));
-}
-
-int hash_digits(enum hash_kind kind)
-{
-	return kinds[kind].digits;
+		diag_note(NULL, "%s %0*" PRIx64, kinds[hash->kind].name,
+			  kinds[hash->kind].digits, hash_sum(hash));
 }
 
 enum hash_kind hash_find(const char *name)
@@ -75,9 +70,4 @@ enum hash_kind hash_find(const char *name)
 	if (strcmp(name, kinds[HASH_XXH3].name) == 0)
 		return HASH_XXH3;
 	return strcmp(name, kinds[HASH_CRC32].name) == 0 ? HASH_CRC32 : HASH_NONE;
-}
-
-const char *hash_name(enum hash_kind kind)
-{
-	return kinds[kind].name;
 }

@@ -30,11 +30,7 @@ uint64_t hash_sum(const struct hash *hash);
 /* Says it on standard error: `KIND SUM`.  Accepts NULL. */
 void hash_tell(const struct hash *hash);
 
-/* Hexadecimal digits that a sum of this kind is written with. */
-int hash_digits(enum hash_kind kind);
-
-/* The kind by its name, HASH_NONE when there is none such; and its name. */
+/* The kind by its name, HASH_NONE when there is none such. */
 enum hash_kind hash_find(const char *name);
-const char *hash_name(enum hash_kind kind);
 
 #endif

@@ -82,6 +82,16 @@ static struct walk_config walk_settings(const struct job *job)
 
 /* ---- making the parts ---- */
 
+struct ring *job_ring(const struct ring_config *config)
+{
+	struct ring *ring = ring_new(config);
+
+	if (!ring)
+		diag_fail(STATUS_STOPPED, NULL, errno,
+			  "mapping a ring of %zu bytes", config->size);
+	return ring;
+}
+
 static int make_ring(struct job *job)
 {
 	struct ring_config ring = {
@@ -91,11 +101,7 @@ static int make_ring(struct job *job)
 		.spans = unpack_spans(job->budget.workers),
 	};
 
-	job->ring = ring_new(&ring);
-	if (!job->ring)
-		diag_fail(STATUS_STOPPED, NULL, errno,
-			  "mapping a ring of %llu bytes",
-			  (unsigned long long)job->opts->memory);
+	job->ring = job_ring(&ring);
 	return job->ring ? 0 : -1;
 }
 

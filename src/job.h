@@ -7,6 +7,7 @@
 #define TARPIPE_JOB_H
 
 #include "opts.h"
+#include "ring.h"
 
 /*
  * Runs what the options ask for.  All failures are told by diag, whose status is the
@@ -17,5 +18,8 @@
 enum { JOB_LEFT_BEHIND = -1 };
 
 int job_run(const struct opts *opts);
+
+/* A ring for a run.  NULL after a message, STATUS_STOPPED. */
+struct ring *job_ring(const struct ring_config *config);
 
 #endif

@@ -187,13 +187,9 @@ static int make_parts(struct list *list)
 		.arg = list,
 	};
 
-	in.ring = list->ring = ring_new(&ring);
-	if (!list->ring) {
-		diag_fail(STATUS_STOPPED, NULL, errno,
-			  "mapping a ring of %llu bytes",
-			  (unsigned long long)opts->memory);
+	in.ring = list->ring = job_ring(&ring);
+	if (!list->ring)
 		return -1;
-	}
 	list->in = instream_new(&in);
 	if (list->in && signals_open() == 0)
 		return 0;
