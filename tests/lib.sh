@@ -261,6 +261,15 @@ mount_image() {
 	fi
 }
 
+# in_ext4: goes on in a file system that is known to hold everything, where mounting
+# works, else where it is.
+in_ext4() {
+	if am_root && on_filesystem ext4 home; then
+		cd home || exit 99
+		work=$work/home
+	fi
+}
+
 # will_unmount DIR: remembers what a test mounted by itself.
 will_unmount() {
 	echo "$work/$1" >>"$base/lib/mounts"

@@ -309,12 +309,6 @@ assert_names dst/d 1 2
 
 # ---- Streams ----
 
-# there MODE: it is built
-there() {
-	launch "$TARPIPE" "$@"
-	! grep -q 'not there yet' "$err"
-}
-
 # members FILE: names in an archive, one a line
 members() {
 	tar -tf "$1" --quoting-style=escape 2>/dev/null | sed 's,^\./,,; s,/$,,; /^$/d' | LC_ALL=C sort
@@ -330,8 +324,6 @@ packed() {
 
 if ! [ "$gnu_tar" ]; then
 	skip 'tar is not GNU tar' '-c, -x and -t'
-elif ! there -c -f /dev/null src; then
-	skip '-c is not there yet' '-c, excludes and lists'
 else
 	packed -C src '--exclude=*.o' .
 	packed -C src --exclude=cache --exclude=a/b a cache d
@@ -393,36 +385,32 @@ tar -C src -cf dot.tar .
 tar -cf src.tar src
 printf '%s\n' src/top.c src/a/b/ >names
 printf 'src/x\0src/d\0' >names0
-if ! there -x -f src.tar -C empty-dst; then
-	skip '-x is not there yet' '-x, excludes, patterns and lists'
-else
-	for archive in src.tar dot.tar; do
-		unpacked tar '--exclude=*.o' --exclude=cache
-		unpacked tar '--exclude=a/*'
-		unpacked tar -X patterns
-		unpacked tar --strip-components=1
-		unpacked bsdtar --strip-components=2
-		unpacked bsdtar '--exclude=*.o' --strip-components=2
-		unpacked bsdtar '*.c'
-	done
-	archive=src.tar
-	unpacked bsdtar src/a/b src/x
-	unpacked bsdtar 'src/[a-c]*'
-	unpacked bsdtar 'src/\[x]'
-	unpacked bsdtar './src/a/b/'
-	unpacked bsdtar --exclude=y.o src/a/b
-	unpacked tar -T names
-	unpacked tar --null -T names0
-	unpacked tar -T names src/x
-	rm -rf dst
-	tarpipe -x -f src.tar -C . -X none
-	assert_status 64
-	mkdir dst
-	tarpipe -x -f src.tar -C dst src/x src/none
-	assert_status 2
-	assert_message '.*src/none'
-	assert_content x dst/src/x
-fi
+for archive in src.tar dot.tar; do
+	unpacked tar '--exclude=*.o' --exclude=cache
+	unpacked tar '--exclude=a/*'
+	unpacked tar -X patterns
+	unpacked tar --strip-components=1
+	unpacked bsdtar --strip-components=2
+	unpacked bsdtar '--exclude=*.o' --strip-components=2
+	unpacked bsdtar '*.c'
+done
+archive=src.tar
+unpacked bsdtar src/a/b src/x
+unpacked bsdtar 'src/[a-c]*'
+unpacked bsdtar 'src/\[x]'
+unpacked bsdtar './src/a/b/'
+unpacked bsdtar --exclude=y.o src/a/b
+unpacked tar -T names
+unpacked tar --null -T names0
+unpacked tar -T names src/x
+rm -rf dst
+tarpipe -x -f src.tar -C . -X none
+assert_status 64
+mkdir dst
+tarpipe -x -f src.tar -C dst src/x src/none
+assert_status 2
+assert_message '.*src/none'
+assert_content x dst/src/x
 # ---- Names of a file that was left out ----
 
 mkdir -p twins/a twins/b
@@ -471,28 +459,24 @@ tarpipe -t -X many -f lots.tar
 assert_status 0
 is "$(wc -l <"$out")" 3001 'a list of many excludes'
 
-if ! there -t -f src.tar; then
-	skip '-t is not there yet' '-t, excludes, patterns and lists'
-else
-	archive=src.tar
-	# bsdtar takes blanks at the end of a line for a part of the pattern.
-	printf '*.o\n\ncache\n[a-b]/b\nlast' >patterns
-	told '--exclude=*.o'
-	told -X patterns
-	told src/a
-	told 'src/*.c'
-	told -T names
-	told --null -T names0
-	tarpipe -t -f src.tar src/none
-	assert_status 2
-	tarpipe -t -f src.tar -X none
-	assert_status 64
-	tarpipe -t -f src.tar -T none
-	assert_status 64
-	under sh -c 'cat names | "$@"' - tarpipe -t -T -
-	assert_status 64
-	assert_message "standard input can't be the archive and a list at once.*"
-fi
+archive=src.tar
+# bsdtar takes blanks at the end of a line for a part of the pattern.
+printf '*.o\n\ncache\n[a-b]/b\nlast' >patterns
+told '--exclude=*.o'
+told -X patterns
+told src/a
+told 'src/*.c'
+told -T names
+told --null -T names0
+tarpipe -t -f src.tar src/none
+assert_status 2
+tarpipe -t -f src.tar -X none
+assert_status 64
+tarpipe -t -f src.tar -T none
+assert_status 64
+under sh -c 'cat names | "$@"' - tarpipe -t -T -
+assert_status 64
+assert_message "standard input can't be the archive and a list at once.*"
 
 # ---- A name that comes twice ---------------------------------------------
 
@@ -511,24 +495,22 @@ rm -rf dst
 tarpipe -T twice.list twice dst
 assert_status 0
 one_file dst sub/f h
-if there -c src; then
-	tarpipe -c -C twice -T twice.list -f twice.tar
-	assert_status 0
-	for program in "$TARPIPE -x -C" 'tar -xf twice.tar -C'; do
-		rm -rf dst
-		mkdir dst
-		# shellcheck disable=SC2086
-		ok "${program%% *} unpacks it" $program dst <twice.tar
-		one_file dst sub/f h
-	done
-	context='two operands that overlap'
-	tarpipe -c twice/sub twice -f twice.tar
-	assert_status 0
+tarpipe -c -C twice -T twice.list -f twice.tar
+assert_status 0
+for program in "$TARPIPE -x -C" 'tar -xf twice.tar -C'; do
 	rm -rf dst
-	tarpipe -x -f twice.tar dst
-	assert_status 0
-	one_file dst sub/f twice/sub/f twice/h
-fi
+	mkdir dst
+	# shellcheck disable=SC2086
+	ok "${program%% *} unpacks it" $program dst <twice.tar
+	one_file dst sub/f h
+done
+context='two operands that overlap'
+tarpipe -c twice/sub twice -f twice.tar
+assert_status 0
+rm -rf dst
+tarpipe -x -f twice.tar dst
+assert_status 0
+one_file dst sub/f twice/sub/f twice/h
 context='two operands that overlap'
 tarpipe twice/sub twice both/
 assert_status 0

@@ -6,11 +6,8 @@
 . "${TOP_SRCDIR:-$(dirname "$0")/../..}/tests/lib.sh"
 
 # Where mounting works, the source stands on a file system known to hold it all.
-if am_root && on_filesystem ext4 home; then
-	cd home || exit 99
-	mkdir fs
-	work=$work/home
-fi
+in_ext4
+mkdir -p fs
 make_everything src
 
 # An older, different tree under the same names.

@@ -3,10 +3,7 @@
 # shellcheck source=tests/lib.sh
 . "${TOP_SRCDIR:-$(dirname "$0")/../..}/tests/lib.sh"
 
-if am_root && on_filesystem ext4 home; then
-	cd home || exit 99
-	work=$work/home
-fi
+in_ext4
 make_everything src
 find src -type s -delete
 umask 022

@@ -4,10 +4,7 @@
 # shellcheck source=tests/lib.sh
 . "${TOP_SRCDIR:-$(dirname "$0")/../..}/tests/lib.sh"
 
-if am_root && on_filesystem ext4 home; then
-	cd home || exit 99
-	work=$work/home
-fi
+in_ext4
 make_everything src
 find src -type s -delete
 
@@ -125,4 +122,9 @@ assert_status 0
 is "$(cd dst && echo * sizes/*)" 'links sizes xattrs sizes/1' 'by the names that were given'
 assert_same_tree src/xattrs dst/xattrs
 assert_same_tree --except links,group src/links/two dst/links/two
+for outside in /etc sizes/../.. ..; do
+	tarpipe -c -C src -f out.tar "$outside"
+	assert_status 64
+done
+assert_missing out.tar
 done_testing

@@ -91,11 +91,6 @@ dd if=tree/a of=mnt/st0 bs=1000 count=3 status=none
 ok 'it may be unable to go back' sh -c '! mt -f mnt/nst0 bsr 1'
 unload
 
-context=
-if "$TARPIPE" -c tree 2>&1 >/dev/null | grep -q 'not there yet'; then
-	skip '-c is not there yet' 'archives on the tape'
-	done_testing
-fi
 
 # ---- Archives, records of any size ---------------------------------------
 

@@ -23,32 +23,12 @@
 #include "faults.h"
 #include "names.h"
 #include "pack.h"
+#include "pathfaults.h"
 #include "record.h"
 #include "sink.h"
 #include "tree.h"
 
 /* ---- the calls that may fail, by the path below the scratch directory ---- */
-
-static const char *path_of(int fd, char *path, size_t size)
-{
-	char link[32];
-	ssize_t len;
-	size_t top = strlen(tree.path) + 1;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, size - 1);
-	if (len < 0 || (size_t)len <= top)
-		return "";
-	path[len] = '\0';
-	return path + top;
-}
-
-static bool fd_due(enum fault_call call, int fd, size_t *len)
-{
-	char path[512];
-
-	return fault_due(call, path_of(fd, path, sizeof(path)), len);
-}
 
 static bool at_due(enum fault_call call, int dirfd, const char *name)
 {
@@ -57,11 +37,6 @@ static bool at_due(enum fault_call call, int dirfd, const char *name)
 	snprintf(whole, sizeof(whole), "%s/%s",
 		 path_of(dirfd, path, sizeof(path)), name);
 	return fault_due(call, whole, NULL);
-}
-
-WRAPPED(ssize_t, pread, int fd, void *to, size_t len, off_t at)
-{
-	return fd_due(PREAD, fd, &len) ? -1 : __real_pread(fd, to, len, at);
 }
 
 WRAPPED(int, openat, int dirfd, const char *name, int flags, ...)
@@ -99,11 +74,6 @@ WRAPPED(ssize_t, readlinkat, int dirfd, const char *name, char *to, size_t size)
 	return at_due(READLINKAT, dirfd, name) ?
 		       -1 :
 		       __real_readlinkat(dirfd, name, to, size);
-}
-
-WRAPPED(ssize_t, flistxattr, int fd, char *to, size_t size)
-{
-	return fd_due(LISTXATTR, fd, NULL) ? -1 : __real_flistxattr(fd, to, size);
 }
 
 static size_t made_up_value;	/* bytes of every attribute; 0: what there is */
