@@ -7,7 +7,9 @@
 
 /* ---- records ---- */
 
-static size_t digits_of(size_t number)
+enum { DIGITS_MAX = 20 };		/* of 64 bits */
+
+static size_t digits_of(uint64_t number)
 {
 	size_t n = 1;
 
@@ -18,20 +20,34 @@ static size_t digits_of(size_t number)
 	return n;
 }
 
+/* Writes `width` digits, the last ones of the number; returns what is behind them. */
+static char *digits_put(char *to, uint64_t number, size_t width)
+{
+	for (size_t i = width; i > 0; i--, number /= 10)
+		to[i - 1] = (char)('0' + number % 10);
+	return to + width;
+}
+
 int pax_add(struct bytes *records, const char *key, const void *value,
 	    size_t size)
 {
-	size_t rest = strlen(key) + size + 3, len = rest + digits_of(rest);
-	char number[32];
+	size_t key_len = strlen(key), rest = key_len + size + 3;
+	size_t len = rest + digits_of(rest);
+	char *to;
 
 	if (digits_of(len) != digits_of(rest))
 		len = rest + digits_of(len);
-	snprintf(number, sizeof(number), "%zu ", len);
-	if (bytes_put(records, number) != 0 || bytes_put(records, key) != 0 ||
-	    bytes_put(records, "=") != 0 ||
-	    bytes_add(records, value, size) != 0)
+	to = bytes_extend(records, len);
+	if (!to)
 		return -1;
-	return bytes_put(records, "\n");
+	to = digits_put(to, len, digits_of(len));
+	*to++ = ' ';
+	memcpy(to, key, key_len);
+	to[key_len] = '=';
+	if (size > 0)
+		memcpy(to + key_len + 1, value, size);
+	to[key_len + 1 + size] = '\n';
+	return 0;
 }
 
 int pax_put(struct bytes *records, const char *key, const char *value)
@@ -41,10 +57,11 @@ int pax_put(struct bytes *records, const char *key, const char *value)
 
 int pax_put_number(struct bytes *records, const char *key, uint64_t number)
 {
-	char value[32];
+	char value[DIGITS_MAX];
+	size_t width = digits_of(number);
 
-	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
-	return pax_put(records, key, value);
+	digits_put(value, number, width);
+	return pax_add(records, key, value, width);
 }
 
 /* A fraction counts away from zero here: -1.5 s are -2 s and 500000000 ns. */
@@ -53,19 +70,20 @@ int pax_put_time(struct bytes *records, const char *key,
 {
 	bool negative = time->tv_sec < 0;
 	bool borrows = negative && time->tv_nsec > 0;
-	unsigned long long seconds = (unsigned long long)time->tv_sec;
+	uint64_t seconds = (uint64_t)time->tv_sec;
 	long fraction = borrows ? 1000000000 - time->tv_nsec : time->tv_nsec;
-	char value[64];
+	char value[1 + DIGITS_MAX + 10], *end = value;
 
 	if (negative)
 		seconds = 0 - seconds - (borrows ? 1 : 0);
-	if (fraction)
-		snprintf(value, sizeof(value), "%s%llu.%09ld",
-			 negative ? "-" : "", seconds, fraction);
-	else
-		snprintf(value, sizeof(value), "%s%llu", negative ? "-" : "",
-			 seconds);
-	return pax_put(records, key, value);
+	if (negative)
+		*end++ = '-';
+	end = digits_put(end, seconds, digits_of(seconds));
+	if (fraction) {
+		*end++ = '.';
+		end = digits_put(end, (uint64_t)fraction, 9);
+	}
+	return pax_add(records, key, value, (size_t)(end - value));
 }
 
 /* ---- headers ---- */

@@ -5,7 +5,11 @@
  *
  *   - a negative time with a fraction comes out wrong, an atime of 0 not at all, a name
  *     of an attribute with odd characters in an encoding that only libarchive knows:
- *     these are left out of its entry and added to its pax header as records of our own;
+ *     times and attributes are left out of its entry, and stand in the pax header as
+ *     records of our own;
+ *   - its pax header costs more than all the rest, so where ours says all that the ustar
+ *     header can't, it is asked for a ustar header alone, and for a pax header of its own
+ *     when that has no room (a long name, a large number) or there is an ACL;
  *   - a sparse file would have to be handed over with its holes: it is told a plain
  *     file, and the records and the map of GNU's format 1.0 are added;
  *   - an ACL makes the mode say what the ACL says of the owning group, where all others
@@ -32,6 +36,9 @@
 #include "taracl.h"
 #include "tarsparse.h"
 
+/* What libarchive is asked for: the format, or a header of a pax stream as ustar. */
+enum form { FORM_WHOLE, FORM_PLAIN, FORMS };
+
 /* Names for which libarchive may be shown a stand-in. */
 enum raw_name { RAW_PATH, RAW_LINK, RAW_USER, RAW_GROUP, RAW_NAMES };
 
@@ -41,7 +48,8 @@ struct tar_writer {
 	void *arg;
 	int err;			/* why the sink, or memory, failed */
 
-	struct archive *archive;	/* NULL: made for the next member */
+	struct archive *archives[FORMS];	/* NULL: made for the next member */
+	enum form form;			/* of the member at hand */
 	struct archive_entry *entry;
 	locale_t locale;
 
@@ -106,10 +114,12 @@ static int set_format(struct archive *archive, enum tar_format format)
 static int archive_begin(struct tar_writer *writer)
 {
 	struct archive *archive = archive_write_new();
+	enum tar_format format = writer->form == FORM_PLAIN ? TAR_USTAR :
+							      writer->format;
 
 	if (!archive)
 		return -1;
-	if (set_format(archive, writer->format) != ARCHIVE_OK ||
+	if (set_format(archive, format) != ARCHIVE_OK ||
 	    archive_write_add_filter_none(archive) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(archive, 0) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
@@ -118,22 +128,30 @@ static int archive_begin(struct tar_writer *writer)
 		archive_write_free(archive);
 		return -1;
 	}
-	writer->archive = archive;
+	writer->archives[writer->form] = archive;
 	return 0;
+}
+
+/* The one for the member at hand; NULL without memory. */
+static struct archive *archive_of(struct tar_writer *writer)
+{
+	if (!writer->archives[writer->form] && archive_begin(writer) != 0)
+		return NULL;
+	return writer->archives[writer->form];
 }
 
 /*
  * Closes it, or it would leak what belongs to its output; but the rest of the member and
  * the end marks fail to be written.
  */
-static void archive_drop(struct tar_writer *writer)
+static void archive_drop(struct tar_writer *writer, enum form form)
 {
-	if (!writer->archive)
+	if (!writer->archives[form])
 		return;
 	writer->dropping = true;
-	archive_write_free(writer->archive);
+	archive_write_free(writer->archives[form]);
 	writer->dropping = false;
-	writer->archive = NULL;
+	writer->archives[form] = NULL;
 }
 
 /* Something failed for good: what the sink said, or memory. */
@@ -150,7 +168,8 @@ static int put_data(void *arg, const void *bytes, size_t size)
 
 	while (size > 0) {
 		/* At most 2 GiB at one time are taken. */
-		la_ssize_t n = archive_write_data(writer->archive, at, size);
+		la_ssize_t n = archive_write_data(writer->archives[writer->form],
+						  at, size);
 
 		if (n < 0 || writer->err != 0)
 			return failed(writer);
@@ -178,7 +197,7 @@ struct tar_writer *tar_writer_new(enum tar_format format, tar_sink *sink,
 	if (!writer->locale)
 		writer->locale = newlocale(LC_CTYPE_MASK, "C", (locale_t)0);
 	writer->entry = archive_entry_new();
-	if (!writer->locale || !writer->entry || archive_begin(writer) != 0) {
+	if (!writer->locale || !writer->entry || !archive_of(writer)) {
 		tar_writer_free(writer);
 		errno = ENOMEM;
 		return NULL;
@@ -190,7 +209,8 @@ void tar_writer_free(struct tar_writer *writer)
 {
 	if (!writer)
 		return;
-	archive_drop(writer);
+	for (int form = 0; form < FORMS; form++)
+		archive_drop(writer, (enum form)form);
 	archive_entry_free(writer->entry);
 	if (writer->locale)
 		freelocale(writer->locale);
@@ -206,27 +226,25 @@ void tar_writer_free(struct tar_writer *writer)
 
 /* ---- times ---- */
 
-static bool is_odd(const struct timespec *time)
+/* The latest that a header's field holds: in 2242. */
+static const time_t header_time_max = 077777777777;
+
+static time_t header_time(const struct timespec *time)
 {
-	return time->tv_sec < 0 && time->tv_nsec > 0;
+	if (time->tv_sec < 0)	/* libarchive would write 0 without a word */
+		return 0;
+	return time->tv_sec < header_time_max ? time->tv_sec : header_time_max;
 }
 
 static int put_times(struct tar_writer *writer, const struct meta *meta)
 {
-	struct archive_entry *entry = writer->entry;
-	const struct timespec *atime = &meta->atime, *mtime = &meta->mtime;
+	time_t seconds = header_time(&meta->mtime);
 
-	if (is_odd(mtime)) {
-		archive_entry_set_mtime(entry, 0, 0);
-		if (pax_put_time(&writer->records, "mtime", mtime) != 0)
-			return -1;
-	} else {
-		archive_entry_set_mtime(entry, mtime->tv_sec, mtime->tv_nsec);
-	}
-	if (is_odd(atime) || (atime->tv_sec == 0 && atime->tv_nsec == 0))
-		return pax_put_time(&writer->records, "atime", atime);
-	archive_entry_set_atime(entry, atime->tv_sec, atime->tv_nsec);
-	return 0;
+	archive_entry_set_mtime(writer->entry, seconds, 0);
+	if ((seconds != meta->mtime.tv_sec || meta->mtime.tv_nsec != 0) &&
+	    pax_put_time(&writer->records, "mtime", &meta->mtime) != 0)
+		return -1;
+	return pax_put_time(&writer->records, "atime", &meta->atime);
 }
 
 /* What the other formats' one time has room for. */
@@ -234,13 +252,8 @@ static void put_plain_times(struct tar_writer *writer, const struct meta *meta,
 			    unsigned *losses)
 {
 	const struct timespec *mtime = &meta->mtime;
-	const time_t most = 077777777777;
-	time_t seconds = mtime->tv_sec;
+	time_t seconds = header_time(mtime);
 
-	if (seconds > most)
-		seconds = most;
-	if (seconds < 0)	/* libarchive would write 0 without a word */
-		seconds = 0;
 	if (seconds != mtime->tv_sec)
 		*losses |= TAR_LOST_MTIME;
 	if (mtime->tv_nsec != 0)
@@ -253,17 +266,9 @@ static void put_plain_times(struct tar_writer *writer, const struct meta *meta,
 
 /* ---- attributes ---- */
 
-/* libarchive would encode these as in a URL, which nobody undoes. */
-static bool name_is_odd(const char *name)
-{
-	for (; *name; name++)
-		if (*name < 33 || *name > 126 || *name == '%' || *name == '=')
-			return true;
-	return false;
-}
-
-/* As GNU tar has it: `=` ends a key. */
-static int put_odd_xattr(struct tar_writer *writer, const struct tar_xattr *xattr)
+/* The key as GNU tar has it: `=` ends one. */
+static int put_xattr_record(struct tar_writer *writer,
+			    const struct tar_xattr *xattr)
 {
 	struct bytes *key = &writer->name;
 
@@ -299,11 +304,7 @@ static int put_xattr(struct tar_writer *writer, const struct tar_xattr *xattr,
 	}
 	if (*losses & TAR_LOST_BIG_XATTR)
 		return 0;
-	if (name_is_odd(xattr->name))
-		return put_odd_xattr(writer, xattr);
-	archive_entry_xattr_add_entry(writer->entry, xattr->name, xattr->value,
-				      xattr->size);
-	return 0;
+	return put_xattr_record(writer, xattr);
 }
 
 /* ---- sparse files ---- */
@@ -537,27 +538,43 @@ static bool pax_too_big(const struct tar_writer *writer)
 	return writer->header.len > PAX_BODY_MAX + 2 * TAR_BLOCK;
 }
 
+/* The header in this form.  0, 1 when it has no room for the member, or -1. */
+static int encode_as(struct tar_writer *writer, enum form form)
+{
+	struct archive *archive;
+	int got;
+
+	writer->form = form;
+	writer->header.len = 0;
+	archive = archive_of(writer);
+	if (!archive)
+		return failed(writer);
+	writer->gathering = true;
+	got = archive_write_header(archive, writer->entry);
+	writer->gathering = false;
+	if (got == ARCHIVE_FATAL || writer->err != 0)
+		return failed(writer);
+	return got == ARCHIVE_FAILED || writer->header.len < TAR_BLOCK;
+}
+
 /* Encodes into writer->header.  As tar_write_member. */
 static int encode(struct tar_writer *writer, const struct tar_member *member,
 		  unsigned *losses)
 {
-	int got;
+	int got = 1;
 
-	writer->header.len = writer->records.len = writer->map.len = 0;
+	writer->records.len = writer->map.len = 0;
 	writer->is_sparse = false;
-	if (!writer->archive && archive_begin(writer) != 0)
-		return failed(writer);
 	if (put_member(writer, member, losses) != 0 || put_stand_ins(writer) != 0)
 		return failed(writer);
-	writer->gathering = true;
-	got = archive_write_header(writer->archive, writer->entry);
-	writer->gathering = false;
-	if (got == ARCHIVE_FATAL || writer->err != 0)
-		return failed(writer);
-	if (got == ARCHIVE_FAILED || writer->header.len < TAR_BLOCK) {
+	if (writer->format == TAR_PAX && !writer->has_acl && !writer->long_path)
+		got = encode_as(writer, FORM_PLAIN);
+	if (got > 0)
+		got = encode_as(writer, FORM_WHOLE);
+	if (got > 0)
 		*losses |= TAR_LOST_NAME;
-		return 1;
-	}
+	if (got != 0)
+		return got;
 	if (pax_merge(&writer->header, &writer->records) != 0)
 		return failed(writer);
 	write_fields_again(writer, member);
@@ -612,8 +629,8 @@ int tar_write_member(struct tar_writer *writer, const struct tar_member *member,
 	if (writer->map.len > 0) {
 		/* It is part of the data to libarchive, of the header to us. */
 		writer->gathering = true;
-		got = archive_write_data(writer->archive, writer->map.at,
-					 writer->map.len) < 0;
+		got = archive_write_data(writer->archives[writer->form],
+					 writer->map.at, writer->map.len) < 0;
 		writer->gathering = false;
 	}
 	if (got != 0 || writer->err != 0)
@@ -625,7 +642,7 @@ int tar_write_member(struct tar_writer *writer, const struct tar_member *member,
 
 void tar_write_cancel(struct tar_writer *writer)
 {
-	archive_drop(writer);
+	archive_drop(writer, writer->form);
 	writer->is_sparse = false;
 }
 
@@ -642,7 +659,8 @@ int tar_write_end(struct tar_writer *writer)
 	if (writer->is_sparse && sparse_end(&writer->sparse) != 0)
 		return -1;
 	writer->is_sparse = false;
-	if (archive_write_finish_entry(writer->archive) != ARCHIVE_OK ||
+	if (archive_write_finish_entry(writer->archives[writer->form]) !=
+		    ARCHIVE_OK ||
 	    writer->err != 0)
 		return failed(writer);
 	return 0;
@@ -655,9 +673,9 @@ uint64_t tar_writer_bytes(const struct tar_writer *writer)
 
 int tar_writer_close(struct tar_writer *writer)
 {
-	if (!writer->archive && archive_begin(writer) != 0)
-		return failed(writer);
-	if (archive_write_close(writer->archive) != ARCHIVE_OK ||
+	struct archive *archive = archive_of(writer);
+
+	if (!archive || archive_write_close(archive) != ARCHIVE_OK ||
 	    writer->err != 0)
 		return failed(writer);
 	return 0;

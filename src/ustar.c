@@ -35,36 +35,43 @@ int64_t ustar_get(const void *block, size_t at, size_t width)
 	return i == width || s[i] == ' ' || s[i] == '\0' ? (int64_t)n : -1;
 }
 
-/* With its own field as blanks. */
-static void sum_up(const void *block, int64_t *sum, int64_t *old)
+/* With its own field as blanks; plain loops, which the compiler turns into wide adds. */
+static int64_t sum_of(const void *block)
 {
 	const unsigned char *bytes = block;
+	uint32_t sum = USTAR_SUM_LEN * ' ';
 
-	*sum = *old = USTAR_SUM_LEN * ' ';
-	for (size_t i = 0; i < TAR_BLOCK; i++) {
-		if (i >= USTAR_SUM && i < USTAR_SUM + USTAR_SUM_LEN)
-			continue;
-		*sum += bytes[i];
-		*old += (signed char)bytes[i];
-	}
+	for (size_t i = 0; i < TAR_BLOCK; i++)
+		sum += bytes[i];
+	for (size_t i = USTAR_SUM; i < USTAR_SUM + USTAR_SUM_LEN; i++)
+		sum -= bytes[i];
+	return sum;
+}
+
+static int64_t old_sum_of(const void *block)
+{
+	const signed char *bytes = block;
+	int32_t sum = USTAR_SUM_LEN * ' ';
+
+	for (size_t i = 0; i < TAR_BLOCK; i++)
+		sum += bytes[i];
+	for (size_t i = USTAR_SUM; i < USTAR_SUM + USTAR_SUM_LEN; i++)
+		sum -= bytes[i];
+	return sum;
 }
 
 /* Six digits, a NUL and a blank, as it has always been. */
 void ustar_sign(void *block)
 {
-	int64_t sum, old;
-
-	sum_up(block, &sum, &old);
-	ustar_put(block, USTAR_SUM, USTAR_SUM_LEN - 1, (uint64_t)sum);
+	ustar_put(block, USTAR_SUM, USTAR_SUM_LEN - 1, (uint64_t)sum_of(block));
 	((char *)block)[USTAR_SUM + USTAR_SUM_LEN - 1] = ' ';
 }
 
 bool ustar_is_signed(const void *block)
 {
-	int64_t said = ustar_get(block, USTAR_SUM, USTAR_SUM_LEN), sum, old;
+	int64_t said = ustar_get(block, USTAR_SUM, USTAR_SUM_LEN);
 
-	sum_up(block, &sum, &old);
-	return said == sum || said == old;
+	return said == sum_of(block) || said == old_sum_of(block);
 }
 
 void ustar_make(void *block, const char *name, char type, uint64_t size)
