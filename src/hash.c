@@ -4,7 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef HAVE_XXH_DISPATCH
+#include <xxh_x86dispatch.h>	/* XXH3_* for this very processor */
+#else
 #include <xxhash.h>
+#endif
 #include <zlib.h>
 
 #include "diag.h"
