@@ -2,239 +2,51 @@
 /*
  * maketree: makes the trees that the benchmark copies.
  *
- *     maketree KIND SEED DIR
+ *     maketree [-d PART] KIND[:COUNT] SEED DIR
  *
- * DIR must not exist.  The same KIND and SEED give the same names, bytes, modes
- * and times on every machine: nothing is taken from the machine, and all
- * arithmetic is in integers.  Kinds:
+ * DIR must not exist.  The same KIND, PART and SEED make the same tree on every
+ * machine (maker.h).  -d makes the PART-th part of it: fewer files, or smaller
+ * ones where they are few.  Kinds:
  *
+ *     small      998 files of 50 to 500 bytes in one directory
+ *     big        4 files of 14 to 30 MB, 85 MB together, of random bytes
+ *     sizes:N    N files each of 496, 16,102 and 1,156,222 bytes
  *     include    8,046 files and 30 symbolic links in 843 directories, 117 MB,
  *                shaped like a well-filled /usr/include
- *     big        4 files of 14 to 30 MB, 85 MB together, of random bytes
- *     small      998 files of 50 to 500 bytes in one directory
+ *     source     60,000 files in 4,801 directories, 619 MB, shaped like the
+ *                checkout of a large program
+ *     flat       100,000 files of up to 2,000 bytes in one directory
+ *     million    1,000,000 empty files in 1,000 directories
+ *     huge       one file of 3 GB, random bytes
+ *     sparse     17 files, 1.3 GB with 67 MB of data in them
+ *     links      2,000 files with five names each and 10,000 symbolic links
+ *     music      36,066 small files by artist and album, 12 suffixes
  *     empty:N    N empty files in one directory
  *
  * Prints one line: what was made, and a digest of names, modes, times and bytes
  * by which two trees can be told apart.
  */
 #define _GNU_SOURCE
+#include "maker.h"
+
 #include <err.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* All contents are pieces of one block, so that a file is one write. */
-enum { POOL_SIZE = 32 << 20, MAX_DEPTH = 9 };
+enum { MAX_DEPTH = 9 };
 
-/* A tree being made. */
-struct maker {
-	int root;		/* fd of DIR */
-	uint64_t state;		/* of the random numbers */
-	uint64_t digest;
-	unsigned char *pool;
-	unsigned long files, links, dirs;
-	unsigned long long bytes;
-};
+/* ---- trees of text: include and source ---- */
 
-/* ---- random numbers, and the digest ---- */
-
-/* splitmix64 (Sebastiano Vigna, public domain). */
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-static uint64_t next_random(struct maker *m)
-{
-	m->state += UINT64_C(0x9e3779b97f4a7c15);
-	return mix(m->state);
-}
-
-/* 0 .. limit-1; the bias of the remainder does not matter here. */
-static unsigned long pick(struct maker *m, unsigned long limit)
-{
-	return (unsigned long)(next_random(m) % limit);
-}
-
-static uint64_t load_le64(const unsigned char *p)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v |= (uint64_t)p[i] << (8 * i);
-	return v;
-}
-
-static void store_le64(unsigned char *p, uint64_t v)
-{
-	for (int i = 0; i < 8; i++)
-		p[i] = (unsigned char)(v >> (8 * i));
-}
-
-static void digest_number(struct maker *m, uint64_t v)
-{
-	m->digest = (m->digest ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	m->digest ^= m->digest >> 29;
-}
-
-static void digest_bytes(struct maker *m, const unsigned char *p, size_t len)
-{
-	digest_number(m, len);
-	for (; len >= 8; p += 8, len -= 8)
-		digest_number(m, load_le64(p));
-	while (len-- > 0)
-		digest_number(m, *p++);
-}
-
-static void digest_string(struct maker *m, const char *s)
-{
-	digest_bytes(m, (const unsigned char *)s, strlen(s));
-}
-
-/* ---- names and contents ---- */
-
-/* Writes a pronounceable word of 2 to 4 * `most` letters; returns its length. */
-static size_t make_word(struct maker *m, unsigned most, char *out)
-{
-	static const char *const syllables[] = {
-		"al", "bit", "con", "def", "err", "fun", "get", "hand", "in",
-		"jo", "key", "list", "map", "net", "op", "page", "queue", "re",
-		"set", "type", "un", "vec", "win", "ex", "_t", "size", "str",
-		"io", "max", "ptr", "sub", "ver",
-	};
-	unsigned count = 1 + (unsigned)pick(m, most);
-	size_t len = 0;
-
-	while (count-- > 0) {
-		const char *s = syllables[pick(m, sizeof(syllables) / sizeof(*syllables))];
-
-		memcpy(out + len, s, strlen(s));
-		len += strlen(s);
-	}
-	out[len] = '\0';
-	return len;
-}
-
-/* Lines of words, about as compressible as source text. */
-static void fill_text(struct maker *m)
-{
-	static const char ends[] = "  (,);  \n *_\n";
-	size_t used = 0;
-
-	while (used < POOL_SIZE - 32) {
-		used += make_word(m, 4, (char *)m->pool + used);
-		m->pool[used++] = (unsigned char)ends[pick(m, sizeof(ends) - 1)];
-	}
-	memset(m->pool + used, '\n', POOL_SIZE - used);
-}
-
-static void fill_random(struct maker *m)
-{
-	for (size_t i = 0; i < POOL_SIZE; i += 8)
-		store_le64(m->pool + i, next_random(m));
-}
-
-/* ---- what a tree is made of ---- */
-
-/* A time some years back: nothing here must look freshly written. */
-static struct timespec pick_time(struct maker *m)
-{
-	return (struct timespec){
-		.tv_sec = 1500000000 + (time_t)pick(m, 200000000),
-		.tv_nsec = (long)pick(m, 1000000000),
-	};
-}
-
-static void set_times(struct maker *m, const char *path)
-{
-	struct timespec t = pick_time(m), times[2] = { t, t };
-
-	if (utimensat(m->root, path, times, AT_SYMLINK_NOFOLLOW) < 0)
-		err(1, "utimensat %s", path);
-	digest_number(m, (uint64_t)t.tv_sec);
-	digest_number(m, (uint64_t)t.tv_nsec);
-}
-
-static void write_all(int fd, const char *path, const unsigned char *p, size_t len)
-{
-	while (len > 0) {
-		ssize_t done = write(fd, p, len);
-
-		if (done < 0)
-			err(1, "write %s", path);
-		p += done;
-		len -= (size_t)done;
-	}
-}
-
-/* A file of `size` bytes (at most POOL_SIZE) from a random place of the pool. */
-static void make_file(struct maker *m, const char *path, size_t size)
-{
-	int fd = openat(m->root, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	const unsigned char *data = NULL;
-
-	if (fd < 0)
-		err(1, "create %s", path);
-	if (size > 0)
-		data = m->pool + pick(m, POOL_SIZE - size + 1);
-	write_all(fd, path, data, size);
-	if (close(fd) < 0)
-		err(1, "close %s", path);
-	digest_string(m, path);
-	digest_bytes(m, data, size);
-	set_times(m, path);
-	m->files++;
-	m->bytes += size;
-}
-
-static void make_symlink(struct maker *m, const char *path, const char *target)
-{
-	if (symlinkat(target, m->root, path) < 0)
-		err(1, "symlink %s", path);
-	digest_string(m, path);
-	digest_string(m, target);
-	set_times(m, path);
-	m->links++;
-}
-
-static void make_dir(struct maker *m, const char *path)
-{
-	if (mkdirat(m->root, path, 0755) < 0)
-		err(1, "mkdir %s", path);
-	digest_string(m, path);
-	m->dirs++;
-}
-
-static void format(char *out, size_t size, const char *text, ...)
-	__attribute__((format(printf, 3, 4)));
-static void format(char *out, size_t size, const char *text, ...)
-{
-	va_list args;
-	int len;
-
-	va_start(args, text);
-	len = vsnprintf(out, size, text, args);
-	va_end(args);
-	if (len < 0 || (size_t)len >= size)
-		errx(1, "a name is too long");
-}
-
-/* ---- kind include ---- */
-
-/*
- * A distribution as its quantiles: at `share` ten-thousandths of the members
- * lies `value`, straight lines between.
- */
-struct quantile {
-	unsigned share, value;
+/* What such a tree looks like. */
+struct shape {
+	const struct quantile *sizes;	/* of the files */
+	const struct quantile *fill;	/* how files are dealt to directories */
+	unsigned depths[MAX_DEPTH];	/* directories at each depth below the top */
+	unsigned files, links;
+	const char *suffixes[4];	/* taken in turn */
 };
 
 static const struct quantile include_sizes[] = {
@@ -245,7 +57,7 @@ static const struct quantile include_sizes[] = {
 	{ 9996, 426000 }, { 9998, 800000 }, { 10000, 2550000 },
 };
 
-/* Files a directory: a third hold only directories, one holds hundreds. */
+/* A third hold only directories, one holds hundreds. */
 static const struct quantile include_fill[] = {
 	{ 0, 0 }, { 3000, 0 }, { 4000, 100 }, { 5000, 120 }, { 6000, 200 },
 	{ 7000, 550 }, { 7500, 700 }, { 8000, 850 }, { 8500, 1700 },
@@ -253,42 +65,31 @@ static const struct quantile include_fill[] = {
 	{ 10000, 60000 },
 };
 
-/* Directories at each depth below the top. */
-static const unsigned include_depths[MAX_DEPTH] = { 75, 77, 77, 64, 64, 197, 173, 58, 57 };
+static const struct shape include_shape = {
+	.sizes = include_sizes, .fill = include_fill,
+	.depths = { 75, 77, 77, 64, 64, 197, 173, 58, 57 },
+	.files = 8046, .links = 30,
+	.suffixes = { "h", "h", "h", "h" },
+};
 
-enum { INCLUDE_DIRS = 843, INCLUDE_FILES = 8046, INCLUDE_LINKS = 30 };
+static const struct quantile source_sizes[] = {
+	{ 0, 0 }, { 200, 60 }, { 1000, 400 }, { 2000, 900 }, { 3000, 1500 },
+	{ 4000, 2300 }, { 5000, 3500 }, { 6000, 5200 }, { 7000, 7800 },
+	{ 8000, 12000 }, { 9000, 22000 }, { 9500, 35000 }, { 9900, 85000 },
+	{ 9990, 250000 }, { 10000, 900000 },
+};
 
-static unsigned quantile_value(const struct quantile *q, unsigned share)
-{
-	unsigned long long above, width;
+static const struct quantile source_fill[] = {
+	{ 0, 0 }, { 800, 0 }, { 2000, 100 }, { 4000, 300 }, { 6000, 700 },
+	{ 8000, 1500 }, { 9000, 2800 }, { 9800, 8000 }, { 10000, 30000 },
+};
 
-	while (share > q[1].share)
-		q++;
-	above = share - q[0].share;
-	width = q[1].share - q[0].share;
-	return q[0].value + (unsigned)((q[1].value - q[0].value) * above / width);
-}
-
-/*
- * `count` values in random order that follow the quantiles exactly, so that
- * their sum does not depend on the seed.
- */
-static unsigned *spread(struct maker *m, const struct quantile *q, unsigned count)
-{
-	unsigned *values = calloc(count, sizeof(*values));
-
-	if (!values)
-		err(1, "calloc");
-	for (unsigned i = 0; i < count; i++)
-		values[i] = quantile_value(q, (unsigned)((2ULL * i + 1) * 5000 / count));
-	for (unsigned i = count - 1; i > 0; i--) {
-		unsigned other = (unsigned)pick(m, i + 1), kept = values[i];
-
-		values[i] = values[other];
-		values[other] = kept;
-	}
-	return values;
-}
+static const struct shape source_shape = {
+	.sizes = source_sizes, .fill = source_fill,
+	.depths = { 24, 480, 1700, 1500, 700, 300, 80, 12, 4 },
+	.files = 60000, .links = 60,
+	.suffixes = { "c", "h", "c", "txt" },
+};
 
 /* A directory of the tree: its path and how many names it gets. */
 struct place {
@@ -297,8 +98,8 @@ struct place {
 };
 
 /* Makes directory `at` below one of the places [first, end). */
-static void include_dir(struct maker *m, struct place *places, unsigned at,
-			unsigned first, unsigned end)
+static void place_dir(struct maker *m, struct place *places, unsigned at,
+		      unsigned first, unsigned end)
 {
 	/* The lesser of two draws: some have many subdirectories, most few. */
 	unsigned long a = pick(m, end - first), b = pick(m, end - first);
@@ -310,16 +111,28 @@ static void include_dir(struct maker *m, struct place *places, unsigned at,
 	make_dir(m, places[at].path);
 }
 
-static void include_dirs(struct maker *m, struct place *places)
+/* The number of places, the top among them. */
+static unsigned count_places(const struct maker *m, const struct shape *shape)
+{
+	unsigned count = 1;
+
+	for (int depth = 0; depth < MAX_DEPTH; depth++)
+		count += (unsigned)share(m, shape->depths[depth]);
+	return count;
+}
+
+static void place_dirs(struct maker *m, const struct shape *shape, struct place *places)
 {
 	unsigned first = 0, end = 1;
 
 	strcpy(places[0].path, ".");
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		for (unsigned i = 0; i < include_depths[depth]; i++)
-			include_dir(m, places, end + i, first, end);
+		unsigned count = (unsigned)share(m, shape->depths[depth]);
+
+		for (unsigned i = 0; i < count; i++)
+			place_dir(m, places, end + i, first, end);
 		first = end;
-		end += include_depths[depth];
+		end += count;
 	}
 }
 
@@ -334,16 +147,17 @@ static unsigned place_by_weight(const unsigned *weights, unsigned long at)
 }
 
 /* Deals files and links out to the places by weight. */
-static void include_deal(struct maker *m, struct place *places)
+static void deal_out(struct maker *m, const struct shape *shape,
+		     struct place *places, unsigned count)
 {
-	unsigned *weights = spread(m, include_fill, INCLUDE_DIRS);
+	unsigned *weights = spread(m, shape->fill, count);
 	unsigned long sum = 0;
 
-	for (unsigned i = 0; i < INCLUDE_DIRS; i++)
+	for (unsigned i = 0; i < count; i++)
 		sum += weights[i];
-	for (unsigned i = 0; i < INCLUDE_FILES; i++)
+	for (unsigned long i = 0; i < share(m, shape->files); i++)
 		places[place_by_weight(weights, pick(m, sum))].files++;
-	for (unsigned i = 0; i < INCLUDE_LINKS;) {
+	for (unsigned long i = 0; i < share(m, shape->links);) {
 		struct place *place = &places[place_by_weight(weights, pick(m, sum))];
 
 		/* A link points at the first file beside it. */
@@ -355,47 +169,58 @@ static void include_deal(struct maker *m, struct place *places)
 	free(weights);
 }
 
-static void include_place(struct maker *m, const struct place *place,
-			  const unsigned *sizes)
+static void fill_place(struct maker *m, const struct shape *shape,
+		       const struct place *place, const unsigned *sizes)
 {
 	char path[PATH_MAX + 80], first[80] = "", name[80], word[64];
 
 	for (unsigned i = 0; i < place->files; i++) {
 		make_word(m, 3, word);
-		format(name, sizeof(name), "%s%u.h", word, i);
+		format(name, sizeof(name), "%s%u.%s", word, i, shape->suffixes[i % 4]);
 		if (i == 0)
 			strcpy(first, name);
 		format(path, sizeof(path), "%s/%s", place->path, name);
 		make_file(m, path, sizes[i]);
 	}
 	for (unsigned i = 0; i < place->links; i++) {
-		format(path, sizeof(path), "%s/link%u.h", place->path, i);
+		format(path, sizeof(path), "%s/link%u.%s", place->path, i, shape->suffixes[0]);
 		make_symlink(m, path, first);
 	}
 }
 
-static void make_include(struct maker *m, unsigned long unused)
+static void make_shaped(struct maker *m, const struct shape *shape)
 {
-	struct place *places = calloc(INCLUDE_DIRS, sizeof(*places));
-	unsigned *sizes, done = 0;
+	unsigned count = count_places(m, shape), *sizes, done = 0;
+	struct place *places = calloc(count, sizeof(*places));
 
-	(void)unused;
 	if (!places)
 		err(1, "calloc");
 	fill_text(m);
-	sizes = spread(m, include_sizes, INCLUDE_FILES);
-	include_dirs(m, places);
-	include_deal(m, places);
-	for (unsigned i = 0; i < INCLUDE_DIRS; done += places[i++].files)
-		include_place(m, &places[i], sizes + done);
+	sizes = spread(m, shape->sizes, share(m, shape->files));
+	place_dirs(m, shape, places);
+	deal_out(m, shape, places, count);
+	for (unsigned i = 0; i < count; done += places[i++].files)
+		fill_place(m, shape, &places[i], sizes + done);
 	/* Children first: each name made changes the times of its directory. */
-	for (unsigned i = INCLUDE_DIRS - 1; i > 0; i--)
+	for (unsigned i = count - 1; i > 0; i--)
 		set_times(m, places[i].path);
 	free(sizes);
 	free(places);
 }
 
-/* ---- the other kinds ---- */
+static void make_include(struct maker *m, unsigned long unused)
+{
+	(void)unused;
+	make_shaped(m, &include_shape);
+}
+
+static void make_source(struct maker *m, unsigned long unused)
+{
+	(void)unused;
+	make_shaped(m, &source_shape);
+}
+
+/* ---- few and large ---- */
 
 static void make_big(struct maker *m, unsigned long unused)
 {
@@ -406,9 +231,31 @@ static void make_big(struct maker *m, unsigned long unused)
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		char name[] = { 'b', 'i', 'g', (char)('1' + i), '\0' };
 
-		make_file(m, name, sizes[i]);
+		make_file(m, name, share(m, sizes[i]));
 	}
 }
+
+static void make_huge(struct maker *m, unsigned long unused)
+{
+	(void)unused;
+	fill_random(m);
+	make_file(m, "huge", share(m, 3000000000UL));
+}
+
+/* Sixteen files with more hole than data, and one that is all hole. */
+static void make_sparse_files(struct maker *m, unsigned long unused)
+{
+	(void)unused;
+	fill_random(m);
+	for (unsigned i = 0; i < 16; i++) {
+		char name[] = { 'f', (char)('a' + i), '\0' };
+
+		make_sparse(m, name, share(m, 64) << 20, 1 << 20, 64 << 10);
+	}
+	make_sparse(m, "hole", share(m, 256) << 20, 1 << 20, 0);
+}
+
+/* ---- many and small ---- */
 
 static void make_small(struct maker *m, unsigned long unused)
 {
@@ -416,10 +263,37 @@ static void make_small(struct maker *m, unsigned long unused)
 
 	(void)unused;
 	fill_text(m);
-	for (unsigned i = 0; i < 998; i++) {
+	for (unsigned long i = 0; i < share(m, 998); i++) {
 		make_word(m, 3, word);
-		format(name, sizeof(name), "%s%u", word, i);
+		format(name, sizeof(name), "%s%lu", word, i);
 		make_file(m, name, 50 + pick(m, 451));
+	}
+}
+
+static void make_sizes(struct maker *m, unsigned long count)
+{
+	static const unsigned sizes[] = { 496, 16102, 1156222 };
+	char name[32];
+
+	fill_random(m);
+	for (unsigned kind = 0; kind < 3; kind++) {
+		for (unsigned long i = 0; i < share(m, count); i++) {
+			format(name, sizeof(name), "f%u-%04lu", sizes[kind], i);
+			make_file(m, name, sizes[kind]);
+		}
+	}
+}
+
+static void make_flat(struct maker *m, unsigned long unused)
+{
+	char name[80], word[64];
+
+	(void)unused;
+	fill_text(m);
+	for (unsigned long i = 0; i < share(m, 100000); i++) {
+		make_word(m, 2, word);
+		format(name, sizeof(name), "%s%lu", word, i);
+		make_file(m, name, pick(m, 2001));
 	}
 }
 
@@ -427,9 +301,109 @@ static void make_empty(struct maker *m, unsigned long count)
 {
 	char name[32];
 
-	for (unsigned long i = 0; i < count; i++) {
+	for (unsigned long i = 0; i < share(m, count); i++) {
 		format(name, sizeof(name), "file%07lu", i);
 		make_file(m, name, 0);
+	}
+}
+
+static void make_million(struct maker *m, unsigned long unused)
+{
+	char name[64];
+
+	(void)unused;
+	for (unsigned long i = 0; i < share(m, 1000); i++) {
+		format(name, sizeof(name), "d%03lu", i);
+		make_dir(m, name);
+		for (unsigned j = 0; j < 1000; j++) {
+			format(name, sizeof(name), "d%03lu/file%03u", i, j);
+			make_file(m, name, 0);
+		}
+		format(name, sizeof(name), "d%03lu", i);
+		set_times(m, name);
+	}
+}
+
+/* The further names and the symbolic links of file number i. */
+static void make_links_to(struct maker *m, unsigned long dirs, unsigned long i, const char *file)
+{
+	char name[64], target[80];
+
+	for (unsigned long j = 1; j < 5; j++) {
+		format(name, sizeof(name), "d%02lu/name%lu-%lu", (i + j) % dirs, i, j);
+		make_hardlink(m, name, file);
+	}
+	format(target, sizeof(target), "../%s", file);
+	for (unsigned long j = 0; j < 5; j++) {
+		format(name, sizeof(name), "d%02lu/link%lu-%lu", (i + j) % dirs, i, j);
+		make_symlink(m, name, target);
+	}
+}
+
+static void make_links(struct maker *m, unsigned long unused)
+{
+	unsigned long dirs = share(m, 100), files = share(m, 2000);
+	char name[64];
+
+	(void)unused;
+	fill_text(m);
+	for (unsigned long i = 0; i < dirs; i++) {
+		format(name, sizeof(name), "d%02lu", i);
+		make_dir(m, name);
+	}
+	for (unsigned long i = 0; i < files; i++) {
+		format(name, sizeof(name), "d%02lu/file%lu", i % dirs, i);
+		make_file(m, name, pick(m, 8193));
+		make_links_to(m, dirs, i, name);
+	}
+	for (unsigned long i = 0; i < dirs; i++) {
+		format(name, sizeof(name), "d%02lu", i);
+		set_times(m, name);
+	}
+}
+
+/* The suffix of track or other file number `at` of an album. */
+static const char *pick_suffix(struct maker *m)
+{
+	/* Each with its hundredths of all names, the rest with `none`. */
+	static const struct { unsigned share; const char *suffix; } suffixes[] = {
+		{ 52, ".mp3" }, { 14, ".ogg" }, { 11, ".flac" }, { 6, ".m4a" }, { 5, ".jpg" },
+		{ 3, ".wma" }, { 3, ".m3u" }, { 2, ".MP3" }, { 1, ".cue" }, { 1, ".wav" },
+		{ 1, ".txt" },
+	};
+	unsigned long at = pick(m, 100);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		if (at < suffixes[i].share)
+			return suffixes[i].suffix;
+		at -= suffixes[i].share;
+	}
+	return "";
+}
+
+/* An album has up to 18 names, an artist 8 albums. */
+static void make_music(struct maker *m, unsigned long unused)
+{
+	unsigned long left = share(m, 36066);
+	char artist[80], album[160], name[256], word[64];
+
+	(void)unused;
+	fill_text(m);
+	for (unsigned long at = 0; left > 0; at++) {
+		if (at % 8 == 0) {
+			make_word(m, 4, word);
+			format(artist, sizeof(artist), "%s %lu", word, at / 8);
+			make_dir(m, artist);
+		}
+		make_word(m, 4, word);
+		format(album, sizeof(album), "%s/%s (%lu)", artist, word, 1970 + pick(m, 50));
+		make_dir(m, album);
+		for (unsigned long i = 1; i <= 18 && left > 0; i++, left--) {
+			make_word(m, 4, word);
+			format(name, sizeof(name), "%s/%02lu - %s%s", album, i, word, pick_suffix(m));
+			make_file(m, name, pick(m, 2001));
+		}
+		set_times(m, album);
 	}
 }
 
@@ -438,18 +412,25 @@ static void make_empty(struct maker *m, unsigned long count)
 struct kind {
 	const char *name;
 	void (*make)(struct maker *m, unsigned long count);
+	int counts;		/* wants a COUNT */
 };
 
 static const struct kind kinds[] = {
-	{ "include", make_include },
-	{ "big", make_big },
-	{ "small", make_small },
-	{ "empty", make_empty },
+	{ "small", make_small, 0 }, { "big", make_big, 0 }, { "sizes", make_sizes, 1 },
+	{ "include", make_include, 0 }, { "source", make_source, 0 },
+	{ "flat", make_flat, 0 }, { "million", make_million, 0 }, { "huge", make_huge, 0 },
+	{ "sparse", make_sparse_files, 0 }, { "links", make_links, 0 },
+	{ "music", make_music, 0 }, { "empty", make_empty, 1 },
 };
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static void usage(void)
 {
-	errx(64, "usage: maketree include|big|small|empty:N SEED DIR");
+	fputs("usage: maketree [-d PART] KIND[:COUNT] SEED DIR\nkinds:", stderr);
+	for (size_t i = 0; i < KINDS; i++)
+		fprintf(stderr, " %s%s", kinds[i].name, kinds[i].counts ? ":COUNT" : "");
+	fputc('\n', stderr);
+	exit(64);
 }
 
 static unsigned long parse_number(const char *text)
@@ -462,18 +443,18 @@ static unsigned long parse_number(const char *text)
 	return number;
 }
 
-/* Finds NAME or NAME:COUNT; a kind other than empty takes no count. */
+/* Finds NAME or NAME:COUNT. */
 static const struct kind *parse_kind(const char *text, unsigned long *count)
 {
 	const char *colon = strchrnul(text, ':');
 	size_t len = (size_t)(colon - text);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < KINDS; i++) {
 		const struct kind *kind = &kinds[i];
 
 		if (strlen(kind->name) != len || strncmp(kind->name, text, len) != 0)
 			continue;
-		if ((*colon == ':') != (kind->make == make_empty))
+		if ((*colon == ':') != kind->counts)
 			usage();
 		*count = *colon ? parse_number(colon + 1) : 0;
 		return kind;
@@ -482,46 +463,25 @@ static const struct kind *parse_kind(const char *text, unsigned long *count)
 	return NULL;
 }
 
-static void maker_init(struct maker *m, uint64_t seed, const char *dir)
-{
-	*m = (struct maker){ .state = mix(seed), .dirs = 1 };
-	m->pool = malloc(POOL_SIZE);
-	if (!m->pool)
-		err(1, "malloc");
-	umask(022);
-	if (mkdir(dir, 0755) < 0)
-		err(1, "mkdir %s", dir);
-	m->root = open(dir, O_RDONLY | O_DIRECTORY);
-	if (m->root < 0)
-		err(1, "%s", dir);
-}
-
-static void report(const struct maker *m)
-{
-	printf("%lu files", m->files);
-	if (m->links > 0)
-		printf(", %lu symbolic links", m->links);
-	if (m->dirs > 1)
-		printf(", %lu directories", m->dirs);
-	if (m->bytes > 0)
-		printf(", %.1f MB", (double)m->bytes / 1e6);
-	printf(", digest %016llx\n", (unsigned long long)m->digest);
-}
-
 int main(int argc, char **argv)
 {
+	unsigned long count, part = 1;
 	const struct kind *kind;
-	unsigned long count;
 	struct maker m;
+	int option;
 
-	if (argc != 4)
+	while ((option = getopt(argc, argv, "d:")) != -1) {
+		if (option != 'd')
+			usage();
+		part = parse_number(optarg);
+	}
+	if (argc - optind != 3 || part == 0)
 		usage();
-	kind = parse_kind(argv[1], &count);
-	maker_init(&m, parse_number(argv[2]), argv[3]);
+	kind = parse_kind(argv[optind], &count);
+	maker_init(&m, parse_number(argv[optind + 1]), part, argv[optind + 2]);
 	kind->make(&m, count);
 	set_times(&m, ".");
-	report(&m);
-	free(m.pool);
-	close(m.root);
+	maker_report(&m);
+	maker_destroy(&m);
 	return 0;
 }
