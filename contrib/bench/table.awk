@@ -1,31 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# table: one scenario of the results as a Markdown table.  Needs stats.awk before
-# it and -v scenario=NAME.
+# table: one scenario of the results, on one destination, as a Markdown table.  Needs
+# stats.awk before it, and -v scenario=NAME -v dest=TYPE.
 
 function heading(key) {
-	printf "\n### %s, %s\n\n%s\n\n", scene[key], fs[key], tree[key]
-	print "| tool | wall s | min..max | / tarpipe | / floor 2 | user s | system s | peak MiB |"
-	print "|---|--:|--:|--:|--:|--:|--:|--:|"
+	printf "\n### %s, %s\n\n%s; medians of %d rounds\n\n", scene[key], fs[key], tree[key], runs[key]
+	printf "| tool | wall s | min..max | / tarpipe | / floor 2 | user s | system s | peak MiB |"
+	print counted ? " calls / file |" : ""
+	printf "|---|--:|--:|--:|--:|--:|--:|--:|"
+	print counted ? "--:|" : ""
 }
 
 function print_row(key) {
-	printf "| %s | %.3f | %.3f..%.3f | %s | %s | %.3f | %.3f | %.1f |\n", name[key],
+	printf "| %s | %.3f | %.3f..%.3f | %s | %s | %.3f | %.3f | %.1f |", name[key],
 		median(key, 7), least(key, 7), greatest(key, 7),
 		ratio(key, "tarpipe", "-"), ratio(key, "floor2", "-"),
 		median(key, 8), median(key, 9), median(key, 10) / 1024
+	if (counted)
+		printf " %s |", calls[key] == "" ? "-" : calls[key]
+	print ""
 }
 
 # The next row of the scenario by time, among those not printed yet.
 function fastest(    i, best) {
 	for (i = 1; i <= keys; i++)
-		if (scene[row[i]] == scenario && !(row[i] in printed) &&
+		if (scene[row[i]] == scenario && fs[row[i]] == dest && runs[row[i]] > 0 &&
+		    !(row[i] in printed) &&
 		    (best == "" || median(row[i], 7) < median(best, 7)))
 			best = row[i]
 	return best
 }
 
 END {
+	counted = (scenario, dest) in has_calls
 	while ((key = fastest()) != "") {
 		if (!lines++)
 			heading(key)

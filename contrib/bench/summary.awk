@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# summary: all scenarios in one table: our seconds, and what the others took as
+# multiples of them.  Needs stats.awk before it.  -v style=text is for the README,
+# else it is Markdown.
+
+BEGIN {
+	split("floor2 tar tar-buffer tar-mbuffer bsdtar cpio rsync cp star xcp", tools, " ")
+	split("floor 2,tar,buffer,mbuffer,bsdtar,cpio,rsync,cp -a,star,xcp", heads, ",")
+}
+
+# A column is there when somebody ran.
+function find_columns(    i, k) {
+	for (i = 1; i in tools; i++)
+		for (k = 1; k <= keys; k++)
+			if (tool[row[k]] == tools[i] && is_shown(row[k]))
+				shown[i] = 1
+}
+
+function is_shown(key) {
+	return runs[key] > 0 && beside(key, "tarpipe") != ""
+}
+
+function cells(key,    i, text) {
+	for (i = 1; i in tools; i++)
+		if (i in shown)
+			text = text cell(ratio(scene[key] SUBSEP fs[key] SUBSEP tools[i], "tarpipe", "-"))
+	return text
+}
+
+function cell(text) {
+	return style == "text" ? sprintf("%8s", text) : " " text " |"
+}
+
+function heading(    i, text, rule) {
+	for (i = 1; i in tools; i++)
+		if (i in shown) {
+			text = text cell(heads[i])
+			rule = rule "--:|"
+		}
+	if (style == "text")
+		return sprintf("    %-20s%8s%s", "", "seconds", text)
+	return "| scenario | tarpipe, s |" text "\n|---|--:|" rule
+}
+
+# Those who have no column: in gzip, and readers.
+function others(key,    i, text, k) {
+	for (i = 1; i <= keys; i++) {
+		k = row[i]
+		if (scene[k] == scene[key] && fs[k] == fs[key] && runs[k] > 0 &&
+		    (tool[k] ~ /^read/ || tool[k] == "loop" || scene[k] == "gzip") && k != key)
+			text = text (text == "" ? "" : ", ") plain(name[k]) " " ratio(k, "tarpipe", "-")
+	}
+	return text
+}
+
+END {
+	find_columns()
+	print heading()
+	for (p = 1; p <= places; p++) {
+		split(place[p], at, SUBSEP)
+		key = beside_place(at[1], at[2])
+		if (key == "")
+			continue
+		title = at[1] ", " at[2]
+		if (style == "text")
+			printf "    %-20s%8.3f%s\n", title, median(key, 7), cells(key)
+		else
+			printf "| %s | %.3f |%s\n", title, median(key, 7), cells(key)
+		if ((rest = others(key)) != "")
+			notes = notes (style == "text" ? "    " : "* ") title ": " rest "\n"
+	}
+	if (notes != "")
+		printf "\n%s", notes
+}
+
+function beside_place(scenario, dest,    i) {
+	for (i = 1; i <= keys; i++)
+		if (scene[row[i]] == scenario && fs[row[i]] == dest)
+			return beside(row[i], "tarpipe")
+}
