@@ -4,7 +4,8 @@
 # stats.awk before it, and -v scenario=NAME -v dest=TYPE.
 
 function heading(key) {
-	printf "\n### %s, %s\n\n%s; medians of %d rounds\n\n", scene[key], fs[key], tree[key], runs[key]
+	printf "\n### %s, %s\n\n%s; %d %s\n\n", scene[key], fs[key], tree[key], runs[key],
+		runs[key] > 1 ? "rounds, medians" : "round"
 	printf "| tool | wall s | min..max | / tarpipe | / floor 2 | user s | system s | peak MiB |"
 	print counted ? " calls / file |" : ""
 	printf "|---|--:|--:|--:|--:|--:|--:|--:|"

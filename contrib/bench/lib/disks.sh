@@ -15,7 +15,7 @@ make_image() {
 		;;
 	xfs) mkfs.xfs -q -f -K "$1" ;;
 	btrfs) mkfs.btrfs -q -f -K "$1" ;;
-	esac
+	esac >/dev/null
 }
 
 # mount_image IMAGE TYPE MOUNTPOINT
@@ -66,12 +66,12 @@ net_mount() {
 
 # ---- trees ----
 
-# make_source TREE MOUNTPOINT: the tree, written out.  Sets $summary.
+# make_source TREE MOUNTPOINT PART: a part of the tree, written out.  Sets $summary.
 make_source() {
-	attended "$scratch/bin/maketree" -d "$tree_part" "$1" "$seed" "$2/tree" >"$scratch/summary" ||
+	attended "$scratch/bin/maketree" -d "$3" "$1" "$seed" "$2/tree" >"$scratch/summary" ||
 		die "can't make the tree $1"
 	summary=$(cat "$scratch/summary")
-	[ "$tree_part" = 1 ] || summary="1/$tree_part of \`$1\`: $summary"
+	[ "$3" = 1 ] || summary="1/$3 of \`$1\`: $summary"
 	sync -f "$2"
 }
 

@@ -84,11 +84,11 @@ set_limit() {
 
 # limit_device MOUNTPOINT LIMIT=VALUE...: until unlimit_devices.
 limit_device() {
-	number=$(device_of "$1") || return 1
+	device=$(device_of "$1") || return 1
 	shift
-	echo "$number" >>"$scratch/limited"
+	echo "$device" >>"$scratch/limited"
 	for limit; do
-		set_limit "$number" "${limit%%=*}" "${limit#*=}" || return 1
+		set_limit "$device" "${limit%%=*}" "${limit#*=}" || return 1
 	done
 }
 
@@ -109,11 +109,11 @@ unlimit_devices() {
 	[ -s "$scratch/limited" ] || return 0
 	find_hierarchy
 	[ -n "$group" ] || group=$(group_name)
-	while read -r number; do
+	while read -r device; do
 		for limit in rbps riops wbps wiops; do
-			set_limit "$number" "$limit" 0
+			set_limit "$device" "$limit" 0
 		done
-		bdi=/sys/class/bdi/$number
+		bdi=/sys/class/bdi/$device
 		if [ -e "$bdi/max_bytes" ]; then
 			echo 100 >"$bdi/max_ratio"
 			echo 0 >"$bdi/strict_limit"

@@ -123,9 +123,7 @@ memory() {
 	for names in $((250000 / tree_part)) $((1000000 / tree_part)); do
 		say "memory on $dest: $names files"
 		fresh_fs "$scratch/source" ext4 "$names" || die "can't make the source's file system"
-		part=$tree_part tree_part=1
-		make_source "empty:$names" "$scratch/source"
-		tree_part=$part
+		make_source "empty:$names" "$scratch/source" 1
 		read_tree "$scratch/source/tree"
 		for ring in 1m 64m; do
 			memory_run "$names" "$tarpipe" "$ring"

@@ -66,7 +66,7 @@ stop_by() {
 
 unmount() {
 	if mountpoint -q "$1"; then
-		umount "$1" || umount -l "$1"
+		umount "$1" 2>/dev/null || umount -l "$1"
 	fi
 }
 
