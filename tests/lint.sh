@@ -300,7 +300,7 @@ for file in $all; do
 done >"$tmp/bad"
 verdict "no file has more than $max_file lines"
 
-for file in contrib/quickstart .ci/run tests/*.sh tests/it/*.sh; do
+for file in contrib/quickstart contrib/bench/run contrib/bench/*.sh contrib/bench/lib/*.sh .ci/run tests/*.sh tests/it/*.sh; do
 	[ -e "$file" ] || continue
 	shell='sh'
 	! head -n 1 "$file" | grep -q bash || shell='bash'
