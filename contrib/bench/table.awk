@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# table: one scenario of the results, on one destination, as a Markdown table.  Needs
-# stats.awk before it, and -v scenario=NAME -v dest=TYPE.
+# table: one scenario of the results, on one destination, as a Markdown table; all of
+# them without -v scenario=NAME -v dest=TYPE.  Needs stats.awk before it.
 
 function heading(key) {
 	printf "\n### %s, %s\n\n%s; %d %s\n\n", scene[key], fs[key], tree[key], runs[key],
-		runs[key] > 1 ? "rounds, medians" : "round"
+		(runs[key] > 1 ? "rounds, medians" : "round")
 	printf "| tool | wall s | min..max | / tarpipe | / floor 2 | user s | system s | peak MiB |"
 	print counted ? " calls / file |" : ""
 	printf "|---|--:|--:|--:|--:|--:|--:|--:|"
@@ -32,12 +32,25 @@ function fastest(    i, best) {
 	return best
 }
 
-END {
+function print_place(    key, lines) {
 	counted = (scenario, dest) in has_calls
 	while ((key = fastest()) != "") {
 		if (!lines++)
 			heading(key)
 		print_row(key)
 		printed[key] = 1
+	}
+}
+
+END {
+	if (scenario != "") {
+		print_place()
+		exit
+	}
+	for (p = 1; p <= places; p++) {
+		split(place[p], at, SUBSEP)
+		scenario = at[1]; dest = at[2]
+		if (scenario !~ /^memory-/)
+			print_place()
 	}
 }

@@ -66,12 +66,14 @@ net_mount() {
 
 # ---- trees ----
 
-# make_source TREE MOUNTPOINT PART: a part of the tree, written out.  Sets $summary.
+# make_source TREE MOUNTPOINT [PART]: a part of the tree (default $tree_part), written
+# out.  Sets $summary.
 make_source() {
-	attended "$scratch/bin/maketree" -d "$3" "$1" "$seed" "$2/tree" >"$scratch/summary" ||
+	made_part=${3:-$tree_part}
+	attended "$scratch/bin/maketree" -d "$made_part" "$1" "$seed" "$2/tree" >"$scratch/summary" ||
 		die "can't make the tree $1"
 	summary=$(cat "$scratch/summary")
-	[ "$3" = 1 ] || summary="1/$3 of \`$1\`: $summary"
+	[ "$made_part" = 1 ] || summary="1/$made_part of \`$1\`: $summary"
 	sync -f "$2"
 }
 

@@ -23,6 +23,12 @@ print_table() {
 	awk -v scenario="$scenario" -v dest="$dest" -f "$here/stats.awk" -f "$here/table.awk" "$results"
 }
 
+# Those of all scenarios at once, from saved results.
+print_tables() {
+	awk -f "$here/stats.awk" -f "$here/table.awk" "$results"
+	awk -f "$here/memory.awk" "$results"
+}
+
 print_summary() {
 	grep -q '	tarpipe	' "$results" || return 0
 	printf '\n### Summary: times as multiples of ours\n\n'

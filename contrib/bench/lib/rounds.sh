@@ -21,7 +21,7 @@ ready_source() {
 	else
 		fresh_fs "$scratch/source" ext4 "$names"
 	fi || die "can't make the source's file system"
-	make_source "$tree" "$scratch/source" "$tree_part"
+	make_source "$tree" "$scratch/source"
 	read_tree "$scratch/source/tree"
 }
 
@@ -32,7 +32,7 @@ prepare() {
 	fresh_fs "$scratch/dest" "$dest" "$names" || die "can't make a file system of type $dest"
 	from=$scratch/source/tree to=$scratch/dest/copy
 	if [ "$source" = same ]; then
-		make_source "$tree" "$scratch/dest" "$tree_part"
+		make_source "$tree" "$scratch/dest"
 		from=$scratch/dest/tree
 		# A limited device must have something to read.
 		if [ -n "$to_limits" ]; then

@@ -3,13 +3,11 @@
 #
 # scenarios: the table of what is measured under which conditions.
 
-all_scenarios='include source small big sizes:1 sizes:10 sizes:100 sizes:1000 flat million huge
-	sparse links music cold slow-source slow-requests slow-net slow-dest big-same pipe gzip
-	memory marks-source marks-dest marks-both methods post'
-all_scenarios=$(echo $all_scenarios)
-quick_scenarios='include source small big flat million cold slow-source slow-requests slow-net
-	slow-dest big-same pipe gzip'
-quick_scenarios=$(echo $quick_scenarios)
+slow_scenarios='cold slow-source slow-requests slow-net slow-dest'
+quick_scenarios="include source small big flat million $slow_scenarios big-same pipe gzip"
+all_scenarios="include source small big sizes:1 sizes:10 sizes:100 sizes:1000 flat million huge \
+sparse links music $slow_scenarios big-same pipe gzip memory \
+marks-source marks-dest marks-both methods post"
 
 # The limits: those of the founding measurements.
 slow_bytes=25600000 slow_rate=600
