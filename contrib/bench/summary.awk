@@ -6,7 +6,7 @@
 
 BEGIN {
 	split("floor2 tar tar-buffer tar-mbuffer bsdtar cpio rsync cp star xcp", tools, " ")
-	split("floor 2,tar,buffer,mbuffer,bsdtar,cpio,rsync,cp -a,star,xcp", heads, ",")
+	split("floor2,tar,buffer,mbuffer,bsdtar,cpio,rsync,cp -a,star,xcp", heads, ",")
 }
 
 # A column is there when somebody ran.
@@ -24,22 +24,36 @@ function is_shown(key) {
 function cells(key,    i, text) {
 	for (i = 1; i in tools; i++)
 		if (i in shown)
-			text = text cell(ratio(scene[key] SUBSEP fs[key] SUBSEP tools[i], "tarpipe", "-"))
+			text = text cell(i, ratio(scene[key] SUBSEP fs[key] SUBSEP tools[i], "tarpipe", "-"))
 	return text
 }
 
-function cell(text) {
-	return style == "text" ? sprintf("%8s", text) : " " text " |"
+# Column i as wide as its head, and wide enough for 15.11.
+function cell(i, text,    width) {
+	if (style != "text")
+		return " " text " |"
+	width = length(heads[i]) + 1
+	return sprintf("%" (width < 6 ? 6 : width) "s", text)
+}
+
+# The file system is named where there are several.
+function place_name(scenario, dest,    p, at) {
+	for (p = 1; p <= places; p++) {
+		split(place[p], at, SUBSEP)
+		if (at[1] == scenario && at[2] != dest)
+			return scenario ", " dest
+	}
+	return scenario
 }
 
 function heading(    i, text, rule) {
 	for (i = 1; i in tools; i++)
 		if (i in shown) {
-			text = text cell(heads[i])
+			text = text cell(i, heads[i])
 			rule = rule "--:|"
 		}
 	if (style == "text")
-		return sprintf("    %-20s%8s%s", "", "seconds", text)
+		return sprintf("    %-15s%8s%s", "", "tarpipe", text)
 	return "| scenario | tarpipe, s |" text "\n|---|--:|" rule
 }
 
@@ -62,9 +76,9 @@ END {
 		key = beside_place(at[1], at[2])
 		if (key == "")
 			continue
-		title = at[1] ", " at[2]
+		title = place_name(at[1], at[2])
 		if (style == "text")
-			printf "    %-20s%8.3f%s\n", title, median(key, 7), cells(key)
+			printf "    %-15s%8.3f%s\n", title, median(key, 7), cells(key)
 		else
 			printf "| %s | %.3f |%s\n", title, median(key, 7), cells(key)
 		if ((rest = others(key)) != "")

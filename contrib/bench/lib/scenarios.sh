@@ -20,14 +20,14 @@ slow_bytes=25600000 slow_rate=600
 #     source       warm (in the cache), cold (on a disk), limited (its device is), net, or
 #                  same (on the destination's file system)
 #     from_limits, to_limits   of the devices
-#     team, extra  who takes part (pick_team)
+#     team, floor, extra       who takes part (pick_team)
 #     quick_peers  with --quick only these
 #     dests, quick_dests       file systems when --dest does not say
 #     slow         yes: no trial round, and at most 3 rounds (quick: 2)
 #     S, H         letters that make peers look for holes, and for hard links
 describe_scenario() {
 	tree=$1 quick_part=1 names=16384 need_mb=1500 source=warm from_limits='' to_limits=''
-	team=copy extra='' quick_peers='floor1 tar tar-buffer tar-mbuffer bsdtar rsync cpio cp star xcp'
+	team=copy floor=floor2 extra='' quick_peers='floor1 tar tar-buffer tar-mbuffer bsdtar rsync cpio cp star xcp'
 	dests=ext4 quick_dests=ext4 slow=no S='' H=''
 	case $1 in
 	include) dests='ext4 xfs btrfs tmpfs' quick_dests='ext4 xfs tmpfs' ;;
@@ -40,10 +40,11 @@ describe_scenario() {
 	sizes:1000) need_mb=5500 ;;
 	sizes:*) ;;
 	flat) dests='ext4 xfs tmpfs' names=110000 need_mb=2500 quick_part=4 quick_peers='tar rsync cp star' ;;
-	million) names=1010000 need_mb=4500 quick_part=10 quick_peers='tar rsync cp star' ;;
+	million) names=1010000 need_mb=4500 quick_part=20 quick_peers='tar rsync cp star' ;;
 	huge) extra=loop need_mb=13000 ;;
 	sparse) S=S dests='ext4 xfs' need_mb=6000 ;;
-	links) H=H ;;
+	# floor would make a file of each name.
+	links) H=H floor='' ;;
 	music) names=50000 ;;
 	cold)
 		tree=include source=cold extra='read8 read1' slow=yes
@@ -57,7 +58,7 @@ describe_scenario() {
 		tree=include source=limited from_limits="riops=$slow_rate" extra='read8' slow=yes
 		quick_part=8 quick_peers='tar tar-buffer cp'
 		;;
-	slow-net) tree=include source=net extra='read8' slow=yes quick_part=16 quick_peers='tar cp' ;;
+	slow-net) tree=include source=net extra='read8' slow=yes quick_part=24 quick_peers='tar cp' ;;
 	slow-dest)
 		tree=include to_limits="wbps=$slow_bytes" slow=yes
 		quick_part=2 quick_peers='tar tar-buffer cp'

@@ -103,7 +103,8 @@ check_tool() {
 takes_part() {
 	case $1 in
 	*-gzip | *-pigz) [ "$team" = pack ] ;;
-	tarpipe-old | floor* | loop) [ "$team" = copy ] ;;
+	floor*) [ "$team" = copy ] && [ -n "$floor" ] ;;
+	tarpipe-old | loop) [ "$team" = copy ] ;;
 	*) [ "$team" = copy ] || { [ "$team" = pipe ] && is_one_of "$1" "$pipe_team"; } ;;
 	esac
 }
@@ -111,7 +112,7 @@ takes_part() {
 # The tools of the team of this scenario, without those that aren't there.
 pick_team() {
 	case $team in
-	copy) wanted="tarpipe tarpipe-old floor2 $extra" ;;
+	copy) wanted="tarpipe tarpipe-old $floor $extra" ;;
 	pack) wanted='tarpipe-gzip' ;;
 	pipe) wanted='tarpipe-pipe tarpipe' ;;
 	marks)
