@@ -63,9 +63,54 @@ function others(key,    i, text, k) {
 		k = row[i]
 		if (scene[k] == scene[key] && fs[k] == fs[key] && runs[k] > 0 &&
 		    (tool[k] ~ /^read/ || tool[k] == "loop" || scene[k] == "gzip") && k != key)
-			text = text (text == "" ? "" : ", ") plain(name[k]) " " ratio(k, "tarpipe", "-")
+			text = join(text, tool_words(k) " " ratio(k, "tarpipe", "-"))
 	}
 	return text
+}
+
+# The title, without a comma.
+function tool_words(key,    text) {
+	text = plain(name[key])
+	sub(/, only reading/, " only reading", text)
+	sub(/, 256 KiB/, " of 256 KiB", text)
+	return text
+}
+
+# A list under the table, in lines that fit; "" is none.
+function note(title, list,    n, i, item, line, text) {
+	n = split(list, item, /, /)
+	line = (style == "text" ? "    " : "* ") title ":"
+	for (i = 1; i <= n; i++) {
+		if (length(line " " item[i]) > 78) {
+			text = text line "\n"
+			line = style == "text" ? "       " : " "
+		}
+		line = line " " item[i] (i < n ? "," : "")
+	}
+	if (n)
+		notes = notes text line "\n"
+}
+
+function join(list, item) {
+	return list (list == "" ? "" : ", ") item
+}
+
+# Scenarios that copied a part of their tree.
+function parts(    p, key, at, list) {
+	for (p = 1; p <= places; p++) {
+		split(place[p], at, SUBSEP)
+		key = of_place(at[1], at[2])
+		if (key != "" && match(tree[key], /^1\/[0-9]+/))
+			list = join(list, place_name(at[1], at[2]) " " substr(tree[key], 1, RLENGTH))
+	}
+	return list
+}
+
+function all_calls(    i, list) {
+	for (i = 1; i <= keys; i++)
+		if (scene[row[i]] == "small" && calls[row[i]] != "" && tool[row[i]] !~ /^floor[13-9]/)
+			list = join(list, plain(name[row[i]]) " " calls[row[i]])
+	return list
 }
 
 END {
@@ -73,7 +118,7 @@ END {
 	print heading()
 	for (p = 1; p <= places; p++) {
 		split(place[p], at, SUBSEP)
-		key = beside_place(at[1], at[2])
+		key = of_place(at[1], at[2])
 		if (key == "")
 			continue
 		title = place_name(at[1], at[2])
@@ -81,15 +126,18 @@ END {
 			printf "    %-15s%8.3f%s\n", title, median(key, 7), cells(key)
 		else
 			printf "| %s | %.3f |%s\n", title, median(key, 7), cells(key)
-		if ((rest = others(key)) != "")
-			notes = notes (style == "text" ? "    " : "* ") title ": " rest "\n"
+		note(title, others(key))
 	}
+	note("parts of their trees", parts())
+	note("system calls a file in small", all_calls())
 	if (notes != "")
 		printf "\n%s", notes
 }
 
-function beside_place(scenario, dest,    i) {
+# Our own row there.
+function of_place(scenario, dest,    i) {
 	for (i = 1; i <= keys; i++)
 		if (scene[row[i]] == scenario && fs[row[i]] == dest)
 			return beside(row[i], "tarpipe")
+	return ""
 }
