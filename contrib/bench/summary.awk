@@ -106,10 +106,20 @@ function parts(    p, key, at, list) {
 	return list
 }
 
-function all_calls(    i, list) {
+function calls_words(key) {
+	return plain(name[key]) " " calls[key]
+}
+
+# Our own first.
+function all_calls(    i, k, list) {
 	for (i = 1; i <= keys; i++)
-		if (scene[row[i]] == "small" && calls[row[i]] != "" && tool[row[i]] !~ /^floor[13-9]/)
-			list = join(list, plain(name[row[i]]) " " calls[row[i]])
+		if (scene[row[i]] == "small" && calls[row[i]] != "" && tool[row[i]] == "tarpipe")
+			list = calls_words(row[i])
+	for (i = 1; i <= keys; i++) {
+		k = row[i]
+		if (scene[k] == "small" && calls[k] != "" && tool[k] !~ /^floor[13-9]|^tarpipe$/)
+			list = join(list, calls_words(k))
+	}
 	return list
 }
 
