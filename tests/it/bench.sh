@@ -127,18 +127,20 @@ ok 'another one another' test "$(digests results)" != "$(digests kept)"
 is_bare() { [ -z "$(find tmp disk -mindepth 1)" ]; }
 ok 'no file is left' is_bare
 
+wait_long() { wait_for "$@" || wait_for "$@" || wait_for "$@"; }
+
 # leaves_nothing SIGNAL STATUS: stopped while a device is limited
 leaves_nothing() {
 	: >said
 	env TARPIPE="$TARPIPE" TMPDIR="$work/tmp" sh "$run" --disk "$work/disk" --part 40 \
 		--rounds 99 --scenario slow-dest,slow-source,small --peers none >/dev/null 2>said &
 	bench_pid=$!
-	ok "$1: it runs" wait_for grep -q 'round 2' said
+	ok "$1: it runs" wait_long grep -q 'round 2' said
 	kill -s "$1" "$bench_pid"
 	bench_status=0
 	wait "$bench_pid" 2>/dev/null || bench_status=$?
 	is "$bench_status" "$2" "$1: it dies of it"
-	ok "$1: no file is left" wait_for is_bare
+	ok "$1: no file is left" wait_long is_bare
 	ok "$1: no loop device is left" sh -c '! losetup -a | grep -F "$1"' sh "$work"
 	ok "$1: no control group is left" sh -c '
 		! find /sys/fs/cgroup -maxdepth 2 -name "tarpipe-bench.$1" | grep .' sh "$bench_pid"
