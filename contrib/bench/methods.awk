@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# methods: one scenario of methods.sh as a Markdown table.  Needs stats.awk before
+# it, -v scenario=NAME, -v ways="WAY..." (the rows in order) and -v bytes=N (what
+# each run moves, or 0).
+
+function heading(key) {
+	printf "\n### %s, %s\n\n%s\n\n", scene[key], fs[key], tree[key]
+	print "| way | wall s | min..max | / tarpipe | / cp -r | MB/s | user s | system s | peak MiB |"
+	print "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+}
+
+function rate(seconds) {
+	return bytes && seconds ? sprintf("%.0f", bytes / seconds / 1e6) : "-"
+}
+
+function print_row(key,    peer) {
+	peer = scenario == "post" ? "cp_-a" : "cp_-r"
+	printf "| %s | %.3f | %.3f..%.3f | %s | %s | %s | %.3f | %.3f | %.1f |\n", name[key],
+		median(key, 7), least(key, 7), greatest(key, 7),
+		ratio(key, "tarpipe", "-"), ratio(key, peer, "-"), rate(median(key, 7)),
+		median(key, 8), median(key, 9), median(key, 10) / 1024
+}
+
+END {
+	count = split(ways, way, " ")
+	for (i = 1; i <= count; i++) {
+		key = scenario SUBSEP way[i]
+		if (!(key in runs))
+			continue
+		if (!lines++)
+			heading(key)
+		print_row(key)
+	}
+}
