@@ -23,13 +23,15 @@ function print_row(key,    peer) {
 }
 
 END {
+	for (i = 1; i <= keys; i++)
+		if (scene[row[i]] == scenario)
+			key_of[tool[row[i]]] = row[i]
 	count = split(ways, way, " ")
 	for (i = 1; i <= count; i++) {
-		key = scenario SUBSEP way[i]
-		if (!(key in runs))
+		if (!(way[i] in key_of))
 			continue
 		if (!lines++)
-			heading(key)
-		print_row(key)
+			heading(key_of[way[i]])
+		print_row(key_of[way[i]])
 	}
 }
