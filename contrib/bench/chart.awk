@@ -7,7 +7,7 @@
 #             [-v most=RATIO] results >FILE.svg
 #
 # only    the scenarios to show, in this order (default all that tarpipe is in)
-# note    a line below the title: the machine, the day
+# note    a line below the title (default: the machine and the day)
 # most    where bars are cut off, with a gap and their number (default 8)
 #
 # Floors, the bare loop, tarpipe's own variants and rows without a timed run are left out.
@@ -16,10 +16,8 @@
 
 # ---- text ----
 
-# Titles are Markdown; control bytes have no place in XML at all.
+# Control bytes have no place in XML at all.
 function escape(text) {
-	gsub(/\\\|/, "|", text)
-	gsub(/\*\*/, "", text)
 	gsub(/[\001-\037\177]/, "?", text)
 	gsub(/&/, "\\&amp;", text)
 	gsub(/</, "\\&lt;", text)
@@ -30,8 +28,7 @@ function escape(text) {
 
 # Cut to what its column has room for, before it is escaped.
 function fit(text, letters) {
-	gsub(/\\\|/, "|", text)
-	gsub(/\*\*/, "", text)
+	text = plain(text)
 	if (length(text) > letters)
 		text = substr(text, 1, letters - 3) "..."
 	return escape(text)
@@ -43,26 +40,10 @@ function put_text(class, x, y, text) {
 
 # ---- what is shown ----
 
-function group_of(key) {
-	return scene[key] SUBSEP fs[key]
-}
-
-# base[group]: tarpipe's row, but that of `tarpipe-gzip` in the scenario gzip.
-function find_bases(    i, key, group) {
-	for (i = 1; i <= keys; i++) {
-		key = row[i]
-		group = group_of(key)
-		if (runs[key] > 0 && median(key, 7) > 0 &&
-		    (tool[key] == "tarpipe-" scene[key] ||
-		     (tool[key] == "tarpipe" && !(group in base))))
-			base[group] = key
-	}
-}
-
 # Yardsticks aren't.
 function is_peer(key) {
 	return runs[key] > 0 && tool[key] !~ /^(floor|read|loop|tarpipe)/ &&
-		(group_of(key) in base)
+		beside(key, "tarpipe") != "" && median(beside(key, "tarpipe"), 7) > 0
 }
 
 function is_wanted(scenario,    i, n, list) {
@@ -77,15 +58,14 @@ function is_wanted(scenario,    i, n, list) {
 
 # groups[1..count], each with bars[group, 1..bars_in[group]], the shortest first.
 function collect(    i, key, group) {
-	find_bases()
 	for (i = 1; i <= keys; i++) {
 		key = row[i]
 		if (!is_peer(key) || !is_wanted(scene[key]))
 			continue
-		group = group_of(key)
+		group = scene[key] SUBSEP fs[key]
 		if (!(group in bars_in))
 			groups[++count] = group
-		insert(group, key, median(key, 7) / median(base[group], 7))
+		insert(group, key, median(key, 7) / median(beside(key, "tarpipe"), 7))
 	}
 }
 
@@ -152,7 +132,7 @@ function put_group(group,    key, what, top, i) {
 	put_text("what", width - 16, y, fit(what, 64))
 	y += 6
 	top = y
-	put_own(base[group])
+	put_own(beside(key, "tarpipe"))
 	for (i = 1; i <= bars_in[group]; i++)
 		put_bar(bars[group, i])
 	body = body sprintf("<path class=\"one\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(1), top, y)
@@ -192,6 +172,8 @@ END {
 	if (longest < most)
 		most = longest > 2 ? longest : 2
 	unit = (width - left - 60) / most
+	if (note == "" && cpus != "")
+		note = cpus " CPUs (" cpu "), Linux " kernel ", " date
 	put_text("title", 16, 28, "Time as a multiple of tarpipe's")
 	put_text("note", 16, 46, "Longer is slower.  Medians" (note == "" ? "." : "; " escape(note)))
 	y = 52
