@@ -28,7 +28,8 @@ root (mounts).
                   cold    files of 200 MB, 1 GB and 2 GB that were put out of the
                           cache, on an ext4 on a disk, to the same
                   advice  reading these with and without sequential advice, by
-                          buffer sizes, and in ranges by threads
+                          buffer sizes, and in ranges by threads; and 40 MB
+                          over a slow network (slowfs)
                   post    the five commands of the founding post, from a device
                           that gives 25.6 MB a second
   --quick         fewer and smaller trees and files, and 3 rounds
@@ -192,13 +193,13 @@ measure() {
 # The source is made anew as well: copy_file_range wants both on one file system.
 ready_warm() {
 	fresh_fs "$scratch/dest" "$dest" 16384 || return 1
-	make_source "$tree" "$scratch/dest"
+	make_source "$tree" "$scratch/dest" 1
 	from=$scratch/dest/tree to=$scratch/dest/copy
 	"$scratch/bin/pages"
 }
 
 part_warm() {
-	trees='small big sizes:1 sizes:10 sizes:100 sizes:1000' dest=$warm_dest bytes=0 tree_part=1
+	trees='small big sizes:1 sizes:10 sizes:100 sizes:1000' dest=$warm_dest bytes=0
 	[ "$quick" = no ] || trees='small big sizes:10'
 	for tree in $trees; do
 		if ! have_memory 5500; then
@@ -229,13 +230,14 @@ start_disk() {
 		mount_image "$disk_image" ext4 "$scratch/source" || die "can't make an image on $disk"
 	losetup --direct-io=on "$(findmnt -n -o SOURCE -M "$scratch/source")" 2>/dev/null ||
 		say "no direct reads from $disk: what is cold may be in the cache below"
+	ahead=$(cat "/sys/class/bdi/$(mountpoint -d "$scratch/source")/read_ahead_kb")
 	# Not zeros: a file system could leave them out.
 	"$scratch/bin/maketree" big "$seed" "$scratch/big" >/dev/null
 }
 
 # make_file MEGABYTES: a file of that size, written out.
 make_file() {
-	file=$scratch/source/file bytes=$(($1 * 1000000)) summary="one file of $1 MB"
+	file=$scratch/source/file bytes=$(($1 * 1000000)) summary="one file of $1 MB; the device reads $ahead KiB ahead"
 	: >"$file"
 	while [ "$(stat -c %s "$file")" -lt "$bytes" ]; do
 		cat "$scratch"/big/big? >>"$file" || die "can't make a file of $1 MB on $disk"
@@ -280,7 +282,30 @@ advice_file() {
 	measure "threads-warm-$1" ready_cached read_-j_1 read_-j_2 read_-j_4
 }
 
-part_advice() { with_files advice_file; }
+# Each mount begins with an empty cache.
+ready_net() {
+	unmount "$scratch/net"
+	"$scratch/bin/slowfs" "$scratch/source/net" "$scratch/net" 9>&- || return 1
+	from=$scratch/net/file to=''
+}
+
+# 40 MB over a network that takes 5 ms for each read.
+advice_net() {
+	if ! [ -c /dev/fuse ] || ! build_program slowfs 2>/dev/null; then
+		say 'skipped: advice-net (it wants /dev/fuse, libfuse3-dev 3.12, pkg-config)'
+		return
+	fi
+	make_file 40
+	mkdir -p "$scratch/source/net" && mv "$file" "$scratch/source/net/file"
+	measure advice-net ready_net read_-b_256k read_-a_-b_256k read_-b_1m read_-a_-b_1m \
+		read_-j_2 read_-j_4 read_-j_8 read_-a_-j_8
+	unmount "$scratch/net"
+}
+
+part_advice() {
+	with_files advice_file
+	mountpoint -q "$scratch/source" && advice_net
+}
 
 # ---- post ----
 
@@ -295,12 +320,12 @@ ready_post() {
 }
 
 part_post() {
-	dest=ext4 bytes=0 tree_part=1
-	[ "$quick" = no ] || tree_part=4
+	dest=ext4 bytes=0 post_part=1
+	[ "$quick" = no ] || post_part=4
 	join_group || { say "skipped: post ($why)"; return; }
 	source_image=$scratch/source.img
 	fresh_fs "$scratch/source" ext4 70000 || die "can't make the source's file system"
-	make_source source "$scratch/source"
+	make_source source "$scratch/source" "$post_part"
 	measure post ready_post read cp_-a tar cpio tar-buffer-p0 tar-buffer tarpipe tarpipe_-m_8m_-p_75
 	unlimit_devices
 }
