@@ -32,8 +32,9 @@ root (mounts).
                           over a slow network (slowfs)
                   post    the five commands of the founding post, from a device
                           that gives 25.6 MB a second
-  --quick         fewer and smaller trees and files, and 3 rounds
-  --rounds N      default 5
+  --quick         fewer and smaller trees and files, fewer rounds
+  --rounds N      default 5, quick 3; of post 3 and 2
+  --shrink N      trees and files of an N-th
   --peers LIST    only these ways; '_' stands for a space:
                   loop,loop_-p,cp_-r,tarpipe
   --dest TYPE     file system of warm: ext4, xfs or btrfs (default ext4)
@@ -66,6 +67,7 @@ set_option() {
 		check_words "$1" "$parts" 'methods warm cold advice post'
 		;;
 	--rounds) check_number "$1" "$2"; rounds=$2 ;;
+	--shrink) check_number "$1" "$2"; shrink=$2 ;;
 	--peers) peers=$(words "$2") ;;
 	--dest) warm_dest=$2; check_words "$1" "$2" 'ext4 xfs btrfs' ;;
 	--disk) disk=$2; [ -d "$2" ] && [ -w "$2" ] || refuse "--disk: '$2' is no directory that can be written to" ;;
@@ -76,7 +78,7 @@ set_option() {
 }
 
 parse_options() {
-	parts='methods post' rounds='' peers='' warm_dest=ext4 disk=/var/tmp seed=1 quick=no save=''
+	parts='methods post' rounds='' peers='' warm_dest=ext4 disk=/var/tmp seed=1 quick=no shrink=1 save=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help) usage; exit 0 ;;
@@ -89,6 +91,7 @@ parse_options() {
 			;;
 		esac
 	done
+	rounds_asked=${rounds:+yes}
 	[ "$quick" = no ] || : "${rounds:=3}"
 	: "${rounds:=5}"
 	[ -z "$save" ] || (: >>"$save") 2>/dev/null || die "$save can't be written"
@@ -145,6 +148,9 @@ choose() {
 
 # ---- rounds ----
 
+# Not where nobody looks at the figures.
+touch_pages() { [ "$shrink" -gt 9 ] || "$scratch/bin/pages"; }
+
 # The first copy by each way is compared with the source, which is not slow by then.
 is_right() {
 	case $1 in read*) return 0 ;; esac
@@ -193,16 +199,16 @@ measure() {
 # The source is made anew as well: copy_file_range wants both on one file system.
 ready_warm() {
 	fresh_fs "$scratch/dest" "$dest" 16384 || return 1
-	make_source "$tree" "$scratch/dest" 1
+	make_source "$tree" "$scratch/dest" "$shrink"
 	from=$scratch/dest/tree to=$scratch/dest/copy
-	"$scratch/bin/pages"
+	touch_pages
 }
 
 part_warm() {
 	trees='small big sizes:1 sizes:10 sizes:100 sizes:1000' dest=$warm_dest bytes=0
 	[ "$quick" = no ] || trees='small big sizes:10'
 	for tree in $trees; do
-		if ! have_memory 5500; then
+		if ! have_memory $((5500 / shrink + 300)); then
 			say "skipped: methods-$tree (it wants 5500 MB of free memory)"
 			continue
 		fi
@@ -237,7 +243,8 @@ start_disk() {
 
 # make_file MEGABYTES: a file of that size, written out.
 make_file() {
-	file=$scratch/source/file bytes=$(($1 * 1000000)) summary="one file of $1 MB; the device reads $ahead KiB ahead"
+	file=$scratch/source/file bytes=$(($1 * 1000000 / shrink))
+	summary="one file of $((bytes / 1000)) KB; the device reads $ahead KiB ahead"
 	: >"$file"
 	while [ "$(stat -c %s "$file")" -lt "$bytes" ]; do
 		cat "$scratch"/big/big? >>"$file" || die "can't make a file of $1 MB on $disk"
@@ -315,13 +322,15 @@ ready_post() {
 	cold_mount
 	fresh_fs "$scratch/dest" ext4 70000 || return 1
 	from=$scratch/source/tree to=$scratch/dest/copy
-	"$scratch/bin/pages"
+	touch_pages
 	limit_device "$scratch/source" rbps=25600000
 }
 
+# Half of the tree `source` comes near the 260 MB of the post.
 part_post() {
-	dest=ext4 bytes=0 post_part=1
-	[ "$quick" = no ] || post_part=4
+	dest=ext4 bytes=0 post_part=$((2 * shrink))
+	[ "$quick" = no ] || post_part=$((8 * shrink))
+	[ "$rounds_asked" = yes ] || rounds=$((rounds / 2 + 1))
 	join_group || { say "skipped: post ($why)"; return; }
 	source_image=$scratch/source.img
 	fresh_fs "$scratch/source" ext4 70000 || die "can't make the source's file system"

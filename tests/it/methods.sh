@@ -126,6 +126,7 @@ try_slowfs() {
 		{ skip 'fuse3 3.12 is not installed for building'; return; }
 	# shellcheck disable=SC2046 # words
 	build slowfs $(pkg-config --cflags --libs fuse3) || { fail 'it can be built'; diag_lines <"$base/lib/said"; return; }
+	am_root || { skip 'mounting needs root'; return; }
 	[ -c /dev/fuse ] || { skip 'there is no /dev/fuse'; return; }
 	ln src/large src/again
 	mkfifo src/pipe
@@ -157,6 +158,42 @@ try_slowfs() {
 	assert_status 1 'a directory that is not there'
 }
 try_slowfs
+
+# ---- methods.sh ----
+
+# rows SCENARIO: how many rows its table has, one a line with the scenario's name
+rows() {
+	awk -v name="### $1," 'index($0, "###") == 1 { inside = index($0, name) == 1 }
+		inside && /^\| / && !/^\| way / { n++ } END { print n + 0 }' "$out"
+}
+
+# measure PART WAYS: the script on a hundredth of its trees
+measure() {
+	launch env TMPDIR="$work" sh "$bench/methods.sh" --quick --rounds 1 --shrink 100 \
+		--part "$1" --peers "$2" --disk "$base"
+	assert_status 0
+}
+
+try_measuring() {
+	context=methods.sh
+	am_root || { skip 'mounting needs root'; return; }
+	have losetup && have findmnt && have mkfs.ext4 ||
+		{ skip 'losetup, findmnt or mkfs.ext4 is not installed'; return; }
+	on_filesystem ext4 probe || return
+	off_filesystem probe
+	measure warm loop,loop_-p,cp_-r,tarpipe
+	for tree in small big sizes:10; do
+		is "$(rows "methods-$tree")" 4 "a row for each way on $tree"
+	done
+	measure post read,cp_-a,tarpipe
+	if grep -q '^bench: skipped: post' "$err"; then
+		skip "$(grep skipped: "$err" | head -n 1)" 'the founding post'
+	else
+		is "$(rows post)" 3 'a row for each command of the founding post'
+	fi
+	is "$(find "$work" "$base" -maxdepth 1 -name 'tarpipe-bench*')" '' 'nothing is left behind'
+}
+try_measuring
 
 # ---- chart ----
 
