@@ -252,6 +252,8 @@ make_file() {
 	truncate -s "$bytes" "$file" && sync -f "$file"
 }
 
+# On a virtual machine a run may meet memory that the host has yet to back: system time
+# tells, and more rounds or the least of them.
 ready_cold() {
 	from=$file to=$scratch/source/copy
 	rm -rf "$to"
