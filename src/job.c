@@ -123,6 +123,7 @@ static int make_sink(struct job *job)
 			 !job->spec.dst_keeps,
 		.widen = job->spec.dst_is_copy,
 		.umask = job->umask,
+		.help = true,
 		.done = workers_done,
 	};
 
@@ -151,6 +152,7 @@ static void packer_main(void *arg)
 {
 	struct job *job = arg;
 
+	thread_own_umask();		/* it may lend the workers a hand */
 	pack_list(job->pack, job->names);
 	for (size_t i = 0; i < job->spec.nroots; i++) {
 		const struct spec_root *root = &job->spec.roots[i];

@@ -116,6 +116,11 @@ void turn_take(struct turn *turn)
 	pthread_mutex_lock(&turn->mutex);
 }
 
+bool turn_try(struct turn *turn)
+{
+	return pthread_mutex_trylock(&turn->mutex) == 0;
+}
+
 void turn_give(struct turn *turn)
 {
 	pthread_mutex_unlock(&turn->mutex);

@@ -8,6 +8,8 @@
 #ifndef TARPIPE_POOL_H
 #define TARPIPE_POOL_H
 
+#include <stdbool.h>
+
 struct pool;
 
 /* What a worker runs; `index` counts from 0. */
@@ -30,6 +32,7 @@ struct turn;
 struct turn *turn_new(void);
 void turn_free(struct turn *turn);
 void turn_take(struct turn *turn);
+bool turn_try(struct turn *turn);	/* false: another one has it */
 void turn_give(struct turn *turn);
 
 #endif

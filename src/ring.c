@@ -55,6 +55,11 @@
  * over in small steps.  Neither wait can be in vain: a consumer that holds nothing
  * lets the fill fall to 0, where every reservation fits.
  *
+ * Help.  With as many threads as processors each sleep leaves one of them idle, and
+ * the kernel is slow to find out which thread to move there.  So a producer that has
+ * no room does the consumers' work, if they let it, rather than sleep.  That is no gain
+ * where they wait for a device: help that took longer than PATIENCE_NS was the last.
+ *
  * Units.  Whoever reads blocks of one size, and counts in blocks, gives that as the
  * unit.  The ring then holds `capacity` bytes, a whole number of units, and has more
  * memory than that: a unit more makes good for the pad before a wrap, so that
@@ -125,6 +130,9 @@ struct ring {
 	bool urged;			/* ring_urge: no mark until it is empty */
 	bool closed;
 	int reason;
+	bool (*help)(void *arg);	/* ring_help */
+	void *help_arg;
+	bool helping;			/* ... is at work */
 
 	struct span *spans;		/* a queue: oldest at first, count of them */
 	unsigned nspans, first, count;
@@ -387,12 +395,45 @@ static void ring_wait_room(struct ring *ring)
 	ring->counters.blocked_ns += clock_ns() - start;
 }
 
+/* Gives up the lock meanwhile.  True: there is more room. */
+static bool ring_get_help(struct ring *ring)
+{
+	uint64_t start = clock_ns();
+	bool helped;
+
+	if (!ring->help || ring->filling || ring->low < ring->capacity)
+		return false;
+	ring->helping = true;
+	pthread_mutex_unlock(&ring->lock);
+	helped = ring->help(ring->help_arg);
+	pthread_mutex_lock(&ring->lock);
+	ring->helping = false;
+	if (!ring->help)
+		pthread_cond_broadcast(&ring->room);	/* ring_help waits */
+	else if (clock_ns() - start > PATIENCE_NS)
+		ring->help = NULL;
+	if (helped)
+		ring->counters.full++;
+	return helped;
+}
+
+void ring_help(struct ring *ring, bool (*help)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&ring->lock);
+	ring->help_arg = help ? arg : ring->help_arg;
+	ring->help = help;
+	while (!help && ring->helping)
+		pthread_cond_wait(&ring->room, &ring->lock);
+	pthread_mutex_unlock(&ring->lock);
+}
+
 static bool ring_make_room(struct ring *ring, size_t size)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring_publish(ring);
 	while (!ring->reason && !ring_fit(ring, size))
-		ring_wait_room(ring);
+		if (!ring_get_help(ring))
+			ring_wait_room(ring);
 	bool stopped = ring->reason != 0;
 	pthread_mutex_unlock(&ring->lock);
 	return !stopped;
@@ -496,18 +537,20 @@ static void ring_wait_bytes(struct ring *ring)
 		ring->counters.starved_ns += clock_ns() - start;
 }
 
-int ring_peek(struct ring *ring, const void **bytes, size_t *size)
+static int ring_look(struct ring *ring, const void **bytes, size_t *size,
+		     bool wait)
 {
 	int got = 1;
 
 	pthread_mutex_lock(&ring->lock);
-	if (!ring->reason && !ring_has_bytes(ring) &&
+	bool has = ring_has_bytes(ring);
+	if (!ring->reason && !has && wait &&
 	    !(ring->closed && ring->ready == 0))
 		ring_wait_bytes(ring);
 	if (ring->reason) {
 		errno = ECANCELED;
 		got = -1;
-	} else if (ring->ready == 0) {
+	} else if (ring->ready == 0 || (!has && !wait)) {
 		got = 0;
 	} else {
 		if (ring->next == ring->wrap)
@@ -522,6 +565,16 @@ int ring_peek(struct ring *ring, const void **bytes, size_t *size)
 	}
 	pthread_mutex_unlock(&ring->lock);
 	return got;
+}
+
+int ring_peek(struct ring *ring, const void **bytes, size_t *size)
+{
+	return ring_look(ring, bytes, size, true);
+}
+
+int ring_try_peek(struct ring *ring, const void **bytes, size_t *size)
+{
+	return ring_look(ring, bytes, size, false);
 }
 
 unsigned ring_take(struct ring *ring, size_t size)

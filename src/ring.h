@@ -97,6 +97,18 @@ void ring_flush(struct ring *ring);
  */
 void ring_urge(struct ring *ring);
 
+/*
+ * From now on the producer, where it would wait for room, calls `help` instead, which
+ * takes, uses and releases some of what is there (ring_try_peek) and returns true; or
+ * false, when there was nothing that it could do, and the producer waits after all.
+ * It runs on the producer's thread.  Not with a low mark, nor before the start mark
+ * is reached, and no more once it has been slow: then more threads are no help.
+ *
+ * NULL: no more of it; returns when a call that is under way has ended.  Any thread but
+ * the producer's.
+ */
+void ring_help(struct ring *ring, bool (*help)(void *arg), void *arg);
+
 /* Says that no more will come; publishes the rest. */
 void ring_close(struct ring *ring);
 
@@ -108,6 +120,9 @@ void ring_close(struct ring *ring);
  * the ring is closed and all is taken, -1 with errno ECANCELED after an abort.
  */
 int ring_peek(struct ring *ring, const void **bytes, size_t *size);
+
+/* The same without waiting: returns 0 when there is nothing to take now, too. */
+int ring_try_peek(struct ring *ring, const void **bytes, size_t *size);
 
 /*
  * Takes the first `size` bytes (1..*size) of the last peek.  Returns a span to be

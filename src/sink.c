@@ -49,13 +49,16 @@ int sink_make(struct sink *sink, const struct sink_config *config)
 
 int sink_start(struct sink *sink)
 {
+	unsigned workers = sink->config.budget->workers;
+	bool help = sink->config.help && workers > 1;
 	struct unpack_config unpack = {
 		.ring = sink->config.ring,
 		.gate = sink->gate,
 		.inodes = sink->inodes,
 		.owners = sink->owners,
 		.restore = sink->restore,
-		.workers = sink->config.budget->workers,
+		.workers = help ? workers - 1 : workers,
+		.help = help,
 		.done = sink->config.done,
 		.done_arg = sink->config.done_arg,
 	};

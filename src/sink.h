@@ -27,6 +27,8 @@ struct sink_config {
 	const char *shown;	/* how messages name it */
 	bool fresh;		/* see struct gate_config */
 	bool widen;
+	bool help;		/* the ring's producer is one of the workers, when it
+				   has no room (see struct unpack_config) */
 	bool ordered;		/* the stream is RECORD_ORDERED */
 	mode_t umask;		/* the caller's */
 	void (*release)(void *hold);	/* see struct restore_config */

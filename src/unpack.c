@@ -26,6 +26,10 @@
  * A batch that ends inside an object (a large file) keeps the turn: the pieces that
  * follow belong to the same worker.  Nothing behind them could be taken anyway.
  *
+ * The producer's thread may lend a hand (ring_help) instead of waiting for room: so there
+ * are as many threads as processors, and none of them sleeps.  What it takes ends with
+ * an object, for it could not wait for the rest, which is its own to make.
+ *
  * After a stop every batch that was taken is still gone through, so that what others
  * wait for happens; but nothing is made any more.
  */
@@ -84,8 +88,17 @@ struct place {
 					   the newest before that one */
 };
 
+/* Who works through batches: a worker's thread, or the producer's. */
+struct hand {
+	struct worker *worker;
+	struct batch *batch;
+	unsigned index;
+};
+
 struct unpack {
 	struct unpack_config config;
+	unsigned nhands;		/* the workers, and the producer's */
+	struct hand helper;		/* the producer's, if it helps */
 	struct pool *pool;
 	struct turn *turn;
 	size_t batch_bytes;
@@ -256,6 +269,20 @@ static void take_order(struct unpack *unpack, struct batch *batch,
 		batch->wait_at = at;
 }
 
+static bool begins_object(const struct record *record)
+{
+	switch (record->type) {
+	case RECORD_FILE:
+		return true;
+	case RECORD_SYMLINK:
+	case RECORD_NODE:
+	case RECORD_LEAVE:
+		return record->flags & RECORD_MORE;
+	default:
+		return false;
+	}
+}
+
 static int take_entry(struct unpack *unpack, struct batch *batch,
 		      const struct record *record, size_t at)
 {
@@ -278,11 +305,7 @@ static int take_entry(struct unpack *unpack, struct batch *batch,
 	if (unpack->order)
 		take_order(unpack, batch, record, at);
 	run_extend(unpack, batch, dir, at, record->size);
-	unpack->in_object = record->type == RECORD_FILE ||
-			    (record->type != RECORD_DIR &&
-			     record->type != RECORD_LINK &&
-			     record->type != RECORD_PATHLINK &&
-			     (record->flags & RECORD_MORE));
+	unpack->in_object = begins_object(record);
 	if (record->type != RECORD_LEAVE)
 		return 0;
 	if (unpack->in_object) {
@@ -323,7 +346,7 @@ static int take_start(struct unpack *unpack, const struct record *record)
 	unpack->started = true;
 	if (!(record->flags & RECORD_ORDERED))
 		return 0;
-	unpack->order = order_new(unpack->config.workers, BATCH_ENTRIES);
+	unpack->order = order_new(unpack->nhands, BATCH_ENTRIES);
 	if (unpack->order)
 		order_begin(unpack->order, unpack->taken, unpack->taken);
 	return unpack->order ? 0 : -1;
@@ -369,12 +392,10 @@ static int take_record(struct unpack *unpack, struct batch *batch,
 static bool batch_full(const struct unpack *unpack, const struct batch *batch,
 		       size_t at)
 {
-	if (batch->nruns == BATCH_RUNS)
-		return true;
 	/* What is left of a small file is not worth keeping the turn for. */
 	if (unpack->in_object)
 		return at >= 2 * unpack->batch_bytes;
-	if (at >= unpack->batch_bytes)
+	if (batch->nruns == BATCH_RUNS || at >= unpack->batch_bytes)
 		return true;
 	/* Two workers in one directory would wait for its lock. */
 	if (batch->at_leave && (batch->entries >= ENOUGH_ENTRIES ||
@@ -393,7 +414,7 @@ static void batch_number(struct unpack *unpack, struct batch *batch,
 	batch->wait_at = SIZE_MAX;
 	lock_take(&unpack->lock);
 	unpack->at_work[index] = batch->number;
-	for (unsigned i = 0; i < unpack->config.workers; i++)
+	for (unsigned i = 0; i < unpack->nhands; i++)
 		if (unpack->at_work[i] != 0 && unpack->at_work[i] < oldest)
 			oldest = unpack->at_work[i];
 	lock_give(&unpack->lock);
@@ -411,7 +432,7 @@ static void batch_done(struct unpack *unpack, unsigned index)
 
 static bool earlier_at_work(const struct unpack *unpack, uint64_t number)
 {
-	for (unsigned i = 0; i < unpack->config.workers; i++)
+	for (unsigned i = 0; i < unpack->nhands; i++)
 		if (unpack->at_work[i] != 0 && unpack->at_work[i] < number)
 			return true;
 	return false;
@@ -425,18 +446,54 @@ static void batch_wait(struct unpack *unpack, const struct batch *batch)
 	lock_give(&unpack->lock);
 }
 
-/* Returns 1, 0 at the end, or -1.  With the turn. */
-static int batch_take(struct unpack *unpack, struct batch *batch,
-		      unsigned index)
+/* How much of it, up to about a batch, is whole objects; what is malformed counts as one. */
+static size_t whole_size(const struct unpack *unpack, const unsigned char *bytes,
+			 size_t size)
 {
+	size_t at = 0, whole = 0;
+	bool inside = false;
+	struct record record;
+
+	if (size > 2 * unpack->batch_bytes)
+		size = 2 * unpack->batch_bytes;
+	while (at < size && whole < unpack->batch_bytes &&
+	       record_decode(&record, bytes + at, size - at) == 0) {
+		at += record.size;
+		inside = inside ? record.type != RECORD_END :
+				  begins_object(&record);
+		if (!inside)
+			whole = at;
+	}
+	return whole;
+}
+
+/* Returns 1 and what may be taken, 0 at the end (the helper: when it can't), or -1. */
+static int batch_look(struct unpack *unpack, const struct hand *hand,
+		      const void **bytes, size_t *size)
+{
+	int got;
+
+	if (hand != &unpack->helper)
+		return ring_peek(unpack->config.ring, bytes, size);
+	got = ring_try_peek(unpack->config.ring, bytes, size);
+	if (got <= 0)
+		return got;
+	*size = whole_size(unpack, *bytes, *size);
+	return *size > 0;
+}
+
+/* The same, and takes it.  With the turn. */
+static int batch_take(struct unpack *unpack, const struct hand *hand)
+{
+	struct batch *batch = hand->batch;
 	struct record record;
 	const void *bytes;
 	size_t size, at = 0;
-	int got = ring_peek(unpack->config.ring, &bytes, &size);
+	int got = batch_look(unpack, hand, &bytes, &size);
 
 	if (got <= 0)
 		return got;
-	batch_number(unpack, batch, index);
+	batch_number(unpack, batch, hand->index);
 	batch->bytes = bytes;
 	batch->nruns = batch->nmade = batch->entries = 0;
 	batch->referenced = 0;
@@ -492,16 +549,36 @@ static void batch_process(struct unpack *unpack, struct worker *worker,
 	}
 }
 
+static void hand_use(struct unpack *unpack, const struct hand *hand)
+{
+	batch_process(unpack, hand->worker, hand->batch);
+	batch_done(unpack, hand->index);
+	ring_release(unpack->config.ring, hand->batch->span);
+}
+
+static int hand_init(struct hand *hand, struct unpack *unpack, unsigned index)
+{
+	hand->worker = worker_new(unpack->config.restore, index);
+	hand->batch = malloc(sizeof(*hand->batch));
+	hand->index = index;
+	return hand->worker && hand->batch ? 0 : -1;
+}
+
+static void hand_destroy(struct hand *hand)
+{
+	free(hand->batch);
+	worker_free(hand->worker);
+}
+
 static void unpack_main(void *arg, unsigned index)
 {
 	struct unpack *unpack = arg;
-	struct worker *worker = worker_new(unpack->config.restore, index);
-	struct batch *batch = malloc(sizeof(*batch));
+	struct hand hand;
 	bool have_turn = false;
 	int got;
 
 	thread_own_umask();
-	if (!worker || !batch) {
+	if (hand_init(&hand, unpack, index) != 0) {
 		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "starting a worker");
 		(void)restore_stop(unpack->config.restore, ENOMEM);
 		goto out;
@@ -509,20 +586,32 @@ static void unpack_main(void *arg, unsigned index)
 	for (;;) {
 		if (!have_turn)
 			turn_take(unpack->turn);
-		got = batch_take(unpack, batch, index);
+		got = batch_take(unpack, &hand);
 		have_turn = got > 0 && unpack->in_object;
 		if (!have_turn)
 			turn_give(unpack->turn);
 		if (got <= 0)
 			break;
-		batch_process(unpack, worker, batch);
-		batch_done(unpack, index);
-		ring_release(unpack->config.ring, batch->span);
+		hand_use(unpack, &hand);
 	}
 out:
-	free(batch);
-	worker_free(worker);
+	hand_destroy(&hand);
 	batch_done(unpack, index);
+}
+
+/* ring_help: the producer takes a batch, when nobody waits inside an object. */
+static bool unpack_help(void *arg)
+{
+	struct unpack *unpack = arg;
+	int got;
+
+	if (!turn_try(unpack->turn))
+		return false;
+	got = batch_take(unpack, &unpack->helper);
+	turn_give(unpack->turn);
+	if (got > 0)
+		hand_use(unpack, &unpack->helper);
+	return got > 0;
 }
 
 static void unpack_done(void *arg)
@@ -535,6 +624,7 @@ static void unpack_done(void *arg)
 
 static void unpack_free(struct unpack *unpack)
 {
+	hand_destroy(&unpack->helper);
 	turn_free(unpack->turn);
 	order_free(unpack->order);
 	lock_destroy(&unpack->lock);
@@ -550,20 +640,26 @@ struct unpack *unpack_start(const struct unpack_config *config)
 	if (!unpack)
 		return NULL;
 	unpack->config = *config;
+	unpack->nhands = config->workers + config->help;
 	unpack->batch_bytes = ring_span_max(config->ring) / 2;
 	if (unpack->batch_bytes > BATCH_BYTES)
 		unpack->batch_bytes = BATCH_BYTES;
 	lock_init(&unpack->lock);
 	unpack->turn = turn_new();
-	unpack->at_work = calloc(config->workers, sizeof(*unpack->at_work));
-	if (!unpack->turn || !unpack->at_work || places_reach(unpack, 0) != 0)
+	unpack->at_work = calloc(unpack->nhands, sizeof(*unpack->at_work));
+	if (!unpack->turn || !unpack->at_work || places_reach(unpack, 0) != 0 ||
+	    (config->help &&
+	     hand_init(&unpack->helper, unpack, config->workers) != 0))
 		goto fail;
 	unpack->places[0].dir = gate_root(config->gate);
 	unpack->places[0].key = ORDER_ROOT;
 	unpack->pool = pool_start(config->workers, unpack_main, unpack,
 				  unpack_done);
-	if (unpack->pool)
+	if (unpack->pool) {
+		if (config->help)
+			ring_help(config->ring, unpack_help, unpack);
 		return unpack;
+	}
 fail:
 	unpack_free(unpack);
 	return NULL;
@@ -574,6 +670,8 @@ int unpack_join(struct unpack *unpack)
 	bool whole;
 
 	pool_join(unpack->pool);
+	if (unpack->config.help)
+		ring_help(unpack->config.ring, NULL, NULL);
 	whole = unpack->finished && !unpack->failed;
 	unpack_free(unpack);
 	return whole ? 0 : -1;

@@ -21,6 +21,9 @@ struct unpack_config {
 	struct owners *owners;
 	struct restore *restore;
 	unsigned workers;
+	bool help;			/* the producer lends a hand: it has its own
+					   umask, and uses ring_reserve alone to
+					   wait for these workers */
 	void (*done)(void *arg);	/* called once, when all workers are through */
 	void *done_arg;
 };
