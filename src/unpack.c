@@ -30,6 +30,21 @@
  * are as many threads as processors, and none of them sleeps.  What it takes ends with
  * an object, for it could not wait for the rest, which is its own to make.
  *
+ * What a small file costs, both sides together, are nine calls (tests/it/calls.sh counts):
+ *
+ *   openat      its name becomes a descriptor; nothing else is safe from renaming
+ *   fstat       what it is, and whether it is what the directory said
+ *   flistxattr  no other call tells that it has no attributes and no ACL
+ *   pread       all of it; one byte more is asked for, so that its end shows
+ *   close
+ *   openat      its own name, its final mode
+ *   pwrite      out of the ring
+ *   utimensat   last: writing would change them
+ *   close       its answer counts: some file systems write only here
+ *
+ * Owner, mode and attributes cost a call each where they don't come right by themselves.
+ * To wait and to wake are calls of a batch, not of a file.
+ *
  * After a stop every batch that was taken is still gone through, so that what others
  * wait for happens; but nothing is made any more.
  */
@@ -446,7 +461,7 @@ static void batch_wait(struct unpack *unpack, const struct batch *batch)
 	lock_give(&unpack->lock);
 }
 
-/* How much of it, up to about a batch, is whole objects; what is malformed counts as one. */
+/* How much of it, up to about a batch, is whole objects; 0: the first one is not. */
 static size_t whole_size(const struct unpack *unpack, const unsigned char *bytes,
 			 size_t size)
 {

@@ -675,6 +675,189 @@ static void stress_all_shapes(void **state)
 						    lows[k]);
 }
 
+/* ---- help ---- */
+
+struct helper {
+	struct ring *ring;
+	unsigned calls;
+	unsigned slow_ms;
+	bool idle;		/* it finds nothing to do */
+	struct lock lock;
+	bool begun, may_end;	/* a call is under way until may_end */
+	bool waits;
+};
+
+static bool helper_call(void *arg)
+{
+	struct helper *helper = arg;
+	const void *bytes;
+	size_t size;
+
+	helper->calls++;
+	if (helper->idle)
+		return false;
+	lock_take(&helper->lock);
+	helper->begun = true;
+	lock_notify(&helper->lock);
+	while (helper->waits && !helper->may_end)
+		lock_wait(&helper->lock);
+	lock_give(&helper->lock);
+	usleep(helper->slow_ms * 1000);
+	if (ring_try_peek(helper->ring, &bytes, &size) != 1)
+		return false;
+	ring_release(helper->ring, ring_take(helper->ring, size));
+	return true;
+}
+
+static void helper_init(struct helper *helper, struct ring *ring)
+{
+	memset(helper, 0, sizeof(*helper));
+	helper->ring = ring;
+	lock_init(&helper->lock);
+	ring_help(ring, helper_call, helper);
+}
+
+static void looking_does_not_wait(void **state)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 50, 100);
+	const void *bytes;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(ring_try_peek(ring, &bytes, &size), 0);
+	put(ring, 1024, 1);
+	ring_flush(ring);
+	assert_int_equal(ring_try_peek(ring, &bytes, &size), 0);	/* the mark */
+	put(ring, 16384, 2);
+	put(ring, 16384, 3);
+	ring_flush(ring);
+	assert_int_equal(ring_try_peek(ring, &bytes, &size), 1);
+	assert_int_equal(size, 1024 + 32768);
+	ring_release(ring, ring_take(ring, size));
+	ring_close(ring);
+	assert_int_equal(ring_try_peek(ring, &bytes, &size), 0);
+	ring_abort(ring, EIO);
+	assert_int_equal(ring_try_peek(ring, &bytes, &size), -1);
+	assert_int_equal(errno, ECANCELED);
+	ring_free(ring);
+}
+
+/* Nobody else is there: without help this would wait for ever. */
+static void a_producer_helps_itself(void **state)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 0, 100);
+	struct ring_counters counters;
+	struct helper helper;
+
+	(void)state;
+	helper_init(&helper, ring);
+	for (int i = 0; i < 100; i++)
+		put(ring, 8192, i);
+	assert_in_range(helper.calls, 1, 100);
+	ring_count(ring, &counters);
+	assert_int_equal(counters.full, helper.calls);
+	ring_help(ring, NULL, NULL);
+	lock_destroy(&helper.lock);
+	ring_free(ring);
+}
+
+static void consume_all(void *arg)
+{
+	struct ring *ring = arg;
+	const void *bytes;
+	size_t size;
+
+	while (ring_peek(ring, &bytes, &size) == 1) {
+		usleep(1000);
+		ring_release(ring, ring_take(ring, size));
+	}
+}
+
+/* Passes some rings' worth to a consumer; returns how often help was asked for. */
+static unsigned calls_of_help(unsigned low, bool idle, unsigned slow_ms)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 0, low);
+	struct helper helper;
+	struct thread thread;
+
+	helper_init(&helper, ring);
+	helper.idle = idle;
+	helper.slow_ms = slow_ms;
+	assert_int_equal(thread_start(&thread, "consumer", consume_all, ring), 0);
+	for (int i = 0; i < 400; i++)
+		put(ring, 8192, i);
+	ring_close(ring);
+	thread_join(&thread);
+	ring_help(ring, NULL, NULL);
+	lock_destroy(&helper.lock);
+	ring_free(ring);
+	return helper.calls;
+}
+
+static void help_that_finds_nothing_is_no_help(void **state)
+{
+	(void)state;
+	assert_true(calls_of_help(100, true, 0) > 1);
+}
+
+static void slow_help_was_the_last(void **state)
+{
+	(void)state;
+	assert_int_equal(calls_of_help(100, false, 30), 1);
+}
+
+/* Its meaning is that nothing is read above it. */
+static void no_help_with_a_low_mark(void **state)
+{
+	(void)state;
+	assert_int_equal(calls_of_help(50, false, 0), 0);
+}
+
+static void fill_it(void *arg)
+{
+	for (int i = 0; i < 9; i++)
+		if (!ring_reserve(arg, 8192))
+			return;
+		else
+			ring_commit(arg, 8192);
+}
+
+static void let_it_end(void *arg)
+{
+	struct helper *helper = arg;
+
+	usleep(10000);
+	lock_take(&helper->lock);
+	helper->may_end = true;
+	lock_notify(&helper->lock);
+	lock_give(&helper->lock);
+}
+
+/* What it uses may be freed then. */
+static void the_end_of_help_waits_for_it(void **state)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 0, 100);
+	struct thread producer, other;
+	struct helper helper;
+
+	(void)state;
+	helper_init(&helper, ring);
+	helper.waits = true;
+	assert_int_equal(thread_start(&producer, "producer", fill_it, ring), 0);
+	lock_take(&helper.lock);
+	while (!helper.begun)
+		lock_wait(&helper.lock);
+	lock_give(&helper.lock);
+	assert_int_equal(thread_start(&other, "other", let_it_end, &helper), 0);
+	ring_help(ring, NULL, NULL);
+	assert_true(helper.may_end);
+	thread_join(&producer);
+	thread_join(&other);
+	assert_int_equal(helper.calls, 1);
+	lock_destroy(&helper.lock);
+	ring_free(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -697,6 +880,12 @@ int main(void)
 		cmocka_unit_test(a_large_ring_is_not_touched_before_it_is_needed),
 		cmocka_unit_test(it_grows_for_a_consumer_that_is_far_away),
 		cmocka_unit_test(stress_all_shapes),
+		cmocka_unit_test(looking_does_not_wait),
+		cmocka_unit_test(a_producer_helps_itself),
+		cmocka_unit_test(help_that_finds_nothing_is_no_help),
+		cmocka_unit_test(slow_help_was_the_last),
+		cmocka_unit_test(no_help_with_a_low_mark),
+		cmocka_unit_test(the_end_of_help_waits_for_it),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
