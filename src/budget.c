@@ -51,15 +51,18 @@ void budget_share(struct budget *budget, unsigned jobs, bool tree)
 	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
 		budget->workers--;
 	all -= at_most(all, budget->workers * FDS_WORKER);
-	budget->walk = budget->references = 0;
+	budget->walk = budget->references = budget->ahead = 0;
 	if (tree) {
 		budget->walk = at_most(all / 4, 64);
 		if (budget->walk < 3)
 			budget->walk = 3;
 		all -= at_most(all, budget->walk);
 		budget->references = at_most(all / 3, 64);
+		all -= budget->references;
+		budget->ahead = at_most(all / 3, 512);
+		all -= budget->ahead;
 	}
-	budget->gate = at_most(all - budget->references, 256);
+	budget->gate = at_most(all, 256);
 	if (budget->gate < 2)
 		budget->gate = 2;
 }

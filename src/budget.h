@@ -12,6 +12,7 @@ struct budget {
 	unsigned walk;		/* directories of the source */
 	unsigned gate;		/* directories of the destination */
 	unsigned references;	/* source files on their way */
+	unsigned ahead;		/* source files and directories looked at ahead */
 	unsigned workers;
 };
 

@@ -28,6 +28,7 @@
 #define TAR_UNIT 512			/* -b counts in these */
 #define JOBS_DEFAULT_MAX 8
 #define JOBS_MAX 64
+#define READ_AHEAD_MAX 64
 
 enum { HELP_COLUMN = 32 };
 
@@ -69,6 +70,7 @@ static int set_choice(void *target, const struct option_use *use);
 static int set_strip(void *target, const struct option_use *use);
 static int set_memory(void *target, const struct option_use *use);
 static int set_jobs(void *target, const struct option_use *use);
+static int set_read_ahead(void *target, const struct option_use *use);
 static int set_preserve(void *target, const struct option_use *use);
 static int set_no_preserve(void *target, const struct option_use *use);
 static int set_numeric(void *target, const struct option_use *use);
@@ -152,6 +154,10 @@ static const struct option_row rows[] = {
 	  "threads that restore or compress, 1 to 64\n"
 	  "(default: one for each CPU, at most 8)",
 	  "-j is the number of threads, not bzip2", ALL, false },
+	{ BUFFERING, "read-ahead", 0, "N", set_read_ahead, 0,
+	  "threads that open and read files ahead, 1 to 64,\n"
+	  "auto (default: as many as a slow source rewards,\n"
+	  "none while the cache has all), or off", NULL, COPY | CREATE, false },
 	{ FIDELITY, "preserve", 0, "LIST", set_preserve, 0,
 	  "insist on parts of what is kept, any of mode,\n"
 	  "owner, times, links, holes, xattr, acl, special,\n"
@@ -408,6 +414,22 @@ static int set_jobs(void *target, const struct option_use *use)
 	return 0;
 }
 
+static int set_read_ahead(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+	unsigned n;
+
+	if (strcmp(use->value, "auto") == 0)
+		opts->read_ahead = READ_AHEAD_AUTO;
+	else if (strcmp(use->value, "off") == 0)
+		opts->read_ahead = READ_AHEAD_OFF;
+	else if (size_parse_number(use->value, 1, READ_AHEAD_MAX, &n) == 0)
+		opts->read_ahead = (int)n;
+	else
+		return option_refuse(use, "auto, off or a number from 1 to 64");
+	return 0;
+}
+
 static unsigned part_bits(const char *word, size_t len)
 {
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -528,6 +550,7 @@ static void opts_default(struct opts *opts)
 		.fill = 0,
 		.low = 100,
 		.jobs = jobs_default(),
+		.read_ahead = READ_AHEAD_AUTO,
 		.preserve = PRESERVE_ALL & ~(unsigned)PRESERVE_ROOT,
 		.reflink = REFLINK_AUTO,
 		.level = -1,

@@ -148,6 +148,7 @@ static int make_pack(struct create *create)
 			.wanted_arg = create->select,
 			.strip = opts->strip,
 		},
+		.ahead = create->budget.ahead,
 		.tar = true,
 		.format = opts->format,
 		.filter = opts->filter,
@@ -237,10 +238,12 @@ static int wait_and_join(struct create *create)
 	if (ring_reason(create->ring) == 0) {
 		thread_join(&create->writer);
 		thread_join(&create->packer);
+		create->stuck = !pack_stop(create->pack, PATIENCE);
 		return number;
 	}
 	create->stuck = !thread_join_within(&create->writer, PATIENCE) ||
-			!thread_join_within(&create->packer, PATIENCE);
+			!thread_join_within(&create->packer, PATIENCE) ||
+			!pack_stop(create->pack, PATIENCE);
 	return number;
 }
 
@@ -249,6 +252,7 @@ static void print_stats(struct create *create)
 	struct stats stats = {
 		.ring_size = create->opts->memory,
 		.elapsed_ns = clock_ns() - create->started,
+		.helpers = pack_helpers(create->pack),
 	};
 
 	pack_count(create->pack, &stats.done.entries, &stats.done.bytes);

@@ -138,6 +138,7 @@ static int make_source(struct job *job)
 		.refs = job->sink.refs,
 		.dst_dev = job->dst_st.st_dev,
 		.walk = walk_settings(job),
+		.ahead = job->budget.ahead,
 	};
 
 	job->pack = pack_new(&config);
@@ -180,6 +181,7 @@ static void print_stats(struct job *job)
 	struct stats stats = {
 		.ring_size = job->opts->memory,
 		.elapsed_ns = clock_ns() - job->started,
+		.helpers = pack_helpers(job->pack),
 	};
 
 	restore_count(job->sink.restore, &stats.done);
@@ -203,11 +205,14 @@ static int wait_and_join(struct job *job)
 			  "the copy broke off before its end");
 	if (ring_reason(job->ring) == 0) {
 		thread_join(&job->packer);
-		return number;
+	} else {
+		/* It holds nothing that has to be cleaned up, so it need not hold us. */
+		references_cancel(job->sink.refs);
+		job->packer_stuck = !thread_join_within(&job->packer,
+							PACKER_PATIENCE);
 	}
-	/* It holds nothing that has to be cleaned up, so it need not hold us. */
-	references_cancel(job->sink.refs);
-	job->packer_stuck = !thread_join_within(&job->packer, PACKER_PATIENCE);
+	if (!job->packer_stuck)
+		job->packer_stuck = !pack_stop(job->pack, PACKER_PATIENCE);
 	return number;
 }
 

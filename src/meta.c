@@ -229,6 +229,15 @@ int xattr_remove(const struct xattr_source *target, const char *name)
 	return done;
 }
 
+ssize_t xattr_buffer_fill(struct xattr_buffer *buffer, const void *from,
+			  size_t len)
+{
+	if (!buffer_reserve(buffer, len > 0 ? len : 1))
+		return -1;
+	memcpy(buffer->bytes, from, len);
+	return (ssize_t)len;
+}
+
 void xattr_buffer_free(struct xattr_buffer *buffer)
 {
 	free(buffer->bytes);

@@ -81,6 +81,10 @@ int xattr_set(const struct xattr_source *target, const char *name,
 /* Removes `name`; one that is not there, or can't be, counts as removed. */
 int xattr_remove(const struct xattr_source *target, const char *name);
 
+/* Puts bytes into it that come from elsewhere; returns their length, or -1 with errno. */
+ssize_t xattr_buffer_fill(struct xattr_buffer *buffer, const void *from,
+			  size_t len);
+
 void xattr_buffer_free(struct xattr_buffer *buffer);
 
 /* What the calling process may do; found out once, by the first call. */

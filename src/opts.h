@@ -47,6 +47,9 @@ struct choice {
 	bool file;
 };
 
+/* --read-ahead, if no number of helpers. */
+enum read_ahead { READ_AHEAD_AUTO = -1, READ_AHEAD_OFF = 0 };
+
 enum reflink { REFLINK_AUTO, REFLINK_ALWAYS, REFLINK_NEVER };
 
 struct opts {
@@ -58,6 +61,7 @@ struct opts {
 	unsigned fill;		/* -p: start mark, percent, 0..100 */
 	unsigned low;		/* --low: low mark, percent, 0..100; 100 is off */
 	unsigned jobs;		/* -j: restoring threads, 1..64 */
+	int read_ahead;		/* helpers that read ahead, 1..64; or enum read_ahead */
 
 	unsigned preserve;	/* enum preserve: what is kept */
 	unsigned preserve_asked;	/* named by --preserve (fails loudly) */

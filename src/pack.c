@@ -20,6 +20,29 @@ static int pack_new_tar(struct pack *pack)
 	return pack->out ? 0 : -1;
 }
 
+static int pack_new_ahead(struct pack *pack)
+{
+	const struct pack_config *config = &pack->config;
+	struct ahead_config ahead = {
+		.walk = config->walk,
+		.ring = config->ring,
+		.helpers = config->opts->read_ahead,
+		.descriptors = config->ahead,
+		.rules = {
+			.small = pack->tar ? packtar_small_max(pack) :
+					     pack_small_max(pack),
+			.attributes = pack_keeps(pack, PRESERVE_XATTR |
+							       PRESERVE_ACL),
+			.wants_open = pack->tar ? packtar_wants_open :
+						  pack_may_reference,
+			.arg = pack,
+		},
+	};
+
+	pack->ahead = ahead_new(&ahead);
+	return pack->ahead ? 0 : -1;
+}
+
 struct pack *pack_new(const struct pack_config *config)
 {
 	struct pack *pack = calloc(1, sizeof(*pack));
@@ -31,15 +54,10 @@ struct pack *pack_new(const struct pack_config *config)
 	pack->config = *config;
 	pack->ring = config->ring;
 	pack->piece_max = most < PIECE_MAX ? most : PIECE_MAX;
-	pack->walk = walk_new(&config->walk);
 	pack->links = links_new();
 	pack->owners = owners_new();
-	if (!pack->walk || !pack->links || !pack->owners) {
-		pack_free(pack);
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (config->tar && pack_new_tar(pack) != 0) {
+	if (!pack->links || !pack->owners ||
+	    (config->tar && pack_new_tar(pack) != 0) || pack_new_ahead(pack) != 0) {
 		int err = errno;
 
 		pack_free(pack);
@@ -53,7 +71,7 @@ void pack_free(struct pack *pack)
 {
 	if (!pack)
 		return;
-	walk_free(pack->walk);
+	ahead_free(pack->ahead);
 	links_free(pack->links);
 	owners_free(pack->owners);
 	packtar_free(pack->tar);
@@ -63,6 +81,16 @@ void pack_free(struct pack *pack)
 	free(pack);
 }
 
+bool pack_stop(struct pack *pack, unsigned ms)
+{
+	return ahead_stop(pack->ahead, ms);
+}
+
+unsigned pack_helpers(const struct pack *pack)
+{
+	return ahead_helpers(pack->ahead);
+}
+
 bool pack_keeps(const struct pack *pack, unsigned part)
 {
 	return pack->config.opts->preserve & part;
@@ -70,7 +98,7 @@ bool pack_keeps(const struct pack *pack, unsigned part)
 
 const char *pack_shown(struct pack *pack)
 {
-	return walk_path(pack->walk);
+	return ahead_path(pack->ahead);
 }
 
 /* What became of a name that was listed a moment ago. */
@@ -195,7 +223,7 @@ void pack_head(struct pack *pack, struct record *head,
 static int pack_object(struct pack *pack, struct record *head,
 		       const struct xattr_source *from)
 {
-	head->flags |= (uint8_t)pack_list_attributes(pack, from);
+	head->flags |= (uint8_t)pack_list_attributes(pack, from, NULL);
 	if (pack_emit(pack, head) != 0)
 		return -1;
 	if (!(head->flags & RECORD_MORE))
@@ -213,11 +241,31 @@ bool pack_is_mount(const struct walk_item *item)
 	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
+/* What a helper has found of an item that is no file, or NULL. */
+static const struct fetch *special_fetched(struct pack *pack)
+{
+	const struct fetch *fetch = ahead_fetched(pack->ahead);
+
+	return fetch && fetch->type != DT_REG ? fetch : NULL;
+}
+
+static int special_stat(struct pack *pack, struct stat *st)
+{
+	const struct walk_item *item = &pack->item;
+	const struct fetch *fetch = special_fetched(pack);
+
+	if (!fetch)
+		return fstatat(item->parent, item->name, st, AT_SYMLINK_NOFOLLOW);
+	*st = fetch->st;
+	errno = fetch->err;
+	return fetch->found == FETCH_SPECIAL ? 0 : -1;
+}
+
 enum special_found special_look(struct pack *pack, struct stat *st)
 {
 	const struct walk_item *item = &pack->item;
 
-	if (fstatat(item->parent, item->name, st, AT_SYMLINK_NOFOLLOW) != 0) {
+	if (special_stat(pack, st) != 0) {
 		pack_tell(pack, errno, "fstatat");
 		return SPECIAL_GONE;
 	}
@@ -236,8 +284,15 @@ enum special_found special_look(struct pack *pack, struct stat *st)
 ssize_t special_target(struct pack *pack, const struct stat *st, char *target)
 {
 	const struct walk_item *item = &pack->item;
-	ssize_t len = readlinkat(item->parent, item->name, target, PATH_MAX);
+	const struct fetch *fetch = special_fetched(pack);
+	ssize_t len;
 
+	if (fetch && fetch->text_len >= 0) {
+		memcpy(target, fetch->text, (size_t)fetch->text_len);
+		target[fetch->text_len] = '\0';
+		return fetch->text_len;
+	}
+	len = readlinkat(item->parent, item->name, target, PATH_MAX);
 	if (len < 0) {
 		/* EINVAL: it is none any more */
 		pack_tell(pack, errno == EINVAL ? ELOOP : errno, "readlinkat");
@@ -364,14 +419,10 @@ int pack_root(struct pack *pack, const char *path, const char *as, bool follow,
 	pack->started = true;
 	if (pack->tar)
 		packtar_root(pack);
-	walk_begin(pack->walk, path, as, follow);
-	if (pack->listed)
-		walk_list(pack->walk, pack->listed);
+	ahead_begin(pack->ahead, path, as, follow, pack->listed);
 	for (;;) {
-		/* Whoever writes the list may take his time. */
-		if (pack->listed && !names_ready(pack->listed))
-			ring_urge(pack->ring);
-		walk_next(pack->walk, &pack->item);
+		if (ahead_next(pack->ahead, &pack->item) != 0)
+			return -1;
 		if (pack->item.event == WALK_END)
 			return 0;
 		if (pack->tar ? packtar_item(pack) : pack_item(pack, kept))

@@ -4,7 +4,8 @@
  * The producing side of a run; works in one thread and knows nothing of the destination
  * but its device (whether references are worth a try).
  *
- * A small file costs five calls: openat, fstat, flistxattr, read, close.
+ * A small file costs five calls: openat, fstat, flistxattr, read, close.  They are the
+ * packing thread's own, or where they take their time those of helpers (ahead.h).
  */
 #ifndef TARPIPE_PACK_H
 #define TARPIPE_PACK_H
@@ -25,6 +26,7 @@ struct pack_config {
 	struct references *refs;	/* borrowed */
 	dev_t dst_dev;			/* of the destination directory */
 	struct walk_config walk;
+	unsigned ahead;			/* descriptors for what is read ahead */
 
 	/* -c: a stream instead of records; then refs and dst_dev are not used. */
 	bool tar;
@@ -49,6 +51,15 @@ struct pack;
 /* NULL with errno: ENOMEM, or EINVAL for a filter or a level that there is not. */
 struct pack *pack_new(const struct pack_config *config);
 void pack_free(struct pack *pack);
+
+/*
+ * After the last call of the packing thread: ends the helpers that read ahead.  Returns
+ * false when one is in a call that takes longer than `ms`; then nothing may be freed.
+ */
+bool pack_stop(struct pack *pack, unsigned ms);
+
+/* The most helpers that there were. */
+unsigned pack_helpers(const struct pack *pack);
 
 /*
  * One name may come more than once, from a list say.  To be said before the first root.

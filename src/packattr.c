@@ -19,9 +19,20 @@ bool pack_wants_attribute(const struct pack *pack, const char *name)
 	return class != XATTR_SKIP && wanted(pack, name, class);
 }
 
+/* Into pack->names, as xattr_list. */
+static ssize_t list_names(struct pack *pack, const struct xattr_source *from,
+			  const struct fetch *fetch)
+{
+	if (!fetch || !fetch->listed)
+		return xattr_list(from, &pack->names);
+	return xattr_buffer_fill(&pack->names, fetch->text,
+				 (size_t)fetch->text_len);
+}
+
 /* Lists the object's attributes into pack->names; returns the head's flags. */
 unsigned pack_list_attributes(struct pack *pack,
-			      const struct xattr_source *from)
+			      const struct xattr_source *from,
+			      const struct fetch *fetch)
 {
 	unsigned flags = 0;
 	ssize_t len;
@@ -29,7 +40,7 @@ unsigned pack_list_attributes(struct pack *pack,
 	pack->names_len = 0;
 	if (!pack_keeps(pack, PRESERVE_XATTR | PRESERVE_ACL))
 		return 0;
-	len = xattr_list(from, &pack->names);
+	len = list_names(pack, from, fetch);
 	if (len < 0) {
 		pack_tell(pack, errno, "listing its attributes");
 		return 0;

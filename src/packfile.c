@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "extent.h"
 
@@ -39,8 +38,8 @@ static int pack_small(struct pack *pack, struct file *file)
 	if (!at)
 		return -1;
 	if (size > 0)
-		n = source_read(&file->in, at + head_size + RECORD_DATA_AT,
-			       size);
+		n = source_read(&file->in, at + head_size + RECORD_DATA_AT);
+	source_note(pack, &file->in);
 	if (n < 0) {
 		source_tell_error(pack, errno, 0, "");
 		file->failure = errno;
@@ -164,17 +163,23 @@ static int pack_reference(struct pack *pack, struct file *file)
 	return pack_emit(pack, &ref);
 }
 
-static bool by_reference(struct pack *pack, const struct file *file)
+bool pack_may_reference(void *arg, const struct stat *st)
 {
+	const struct pack *pack = arg;
 	uint64_t least = pack->config.opts->reflink == REFLINK_ALWAYS ?
 				 1 :
 				 EXTENT_REFERENCE_MIN;
 
+	return (uint64_t)st->st_size >= least &&
+	       references_possible(pack->config.refs, st->st_dev,
+				   pack->config.dst_dev);
+}
+
+static bool by_reference(struct pack *pack, const struct file *file)
+{
 	if ((file->head.flags & RECORD_SPARSE) && !file->settled)
 		return false;
-	return (uint64_t)file->in.st.st_size >= least &&
-	       references_possible(pack->config.refs, file->in.st.st_dev,
-				   pack->config.dst_dev) &&
+	return file->in.fd >= 0 && pack_may_reference(pack, &file->in.st) &&
 	       !source_made_up(pack, &file->in);
 }
 
@@ -189,11 +194,15 @@ static bool enter_reference(struct pack *pack)
 	return references_enter(refs);
 }
 
+size_t pack_small_max(const struct pack *pack)
+{
+	return pack->piece_max - RECORD_ALIGN * 64;
+}
+
 /* One read takes all of it; what is zero in it, the other side finds as fast. */
 static bool is_small(struct pack *pack, const struct file *file)
 {
-	return (uint64_t)file->in.st.st_size <=
-		       pack->piece_max - RECORD_ALIGN * 64 &&
+	return (uint64_t)file->in.st.st_size <= pack_small_max(pack) &&
 	       !source_made_up(pack, &file->in);
 }
 
@@ -213,6 +222,8 @@ static int pack_contents(struct pack *pack, struct file *file)
 	bool small = is_small(pack, file), referenced;
 	int got;
 
+	if (!small)
+		source_note(pack, &file->in);
 	if (!small && (file->head.flags & RECORD_SPARSE))
 		file->settled = extent_settle(file->in.fd, &file->in.st) == 0;
 	referenced = by_reference(pack, file) && enter_reference(pack);
@@ -225,7 +236,7 @@ static int pack_contents(struct pack *pack, struct file *file)
 		got = pack_rest(pack, file);
 	/* From its END on, the other side owns a referenced descriptor. */
 	if (!referenced || got < 0)
-		close(file->in.fd);
+		source_close(&file->in);
 	if (referenced && got < 0)
 		references_leave(pack->config.refs);
 	if (file->failure != 0 && file->head.id != 0)
@@ -252,11 +263,12 @@ int pack_file(struct pack *pack)
 	if (got == 0)
 		got = pack_link(pack, &file.head, &file.in.st);
 	if (got != 0) {
-		close(file.in.fd);
+		source_close(&file.in);
 		return got < 0 ? -1 : 0;
 	}
 	from.fd = file.in.fd;
-	file.head.flags = (uint8_t)pack_list_attributes(pack, &from);
+	file.head.flags = (uint8_t)pack_list_attributes(pack, &from,
+							 file.in.fetch);
 	if (pack_keeps(pack, PRESERVE_HOLES) && extent_sparse(&file.in.st))
 		file.head.flags |= RECORD_SPARSE;
 	return pack_contents(pack, &file);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "ahead.h"
 #include "diag.h"
 #include "links.h"
 #include "meta.h"
@@ -24,7 +25,7 @@
 struct pack {
 	struct pack_config config;
 	struct ring *ring;
-	struct walk *walk;
+	struct ahead *ahead;		/* the walk, and what is fetched before its turn */
 	struct links *links;
 	struct owners *owners;
 	struct names *listed;		/* NULL: all is packed */
@@ -88,6 +89,8 @@ int pack_end(struct pack *pack, uint64_t size, int failure);
 struct source {
 	int fd;
 	struct stat st;			/* as it was when it was opened */
+	struct fetch *fetch;		/* NULL, or what was found ahead: then fd may be -1 */
+	uint64_t since;			/* 0, or when its first call began */
 };
 
 enum source_found {
@@ -103,15 +106,17 @@ enum source_found source_open(struct pack *pack, struct source *source);
 /* It is on a file system without storage, and its size means nothing. */
 bool source_made_up(struct pack *pack, const struct source *source);
 
-/* As pread, but not interrupted. */
+/* As fetch_read_at; only of one with a descriptor. */
 ssize_t source_read_at(const struct source *source, void *to, size_t len,
 		       uint64_t offset);
 
-/*
- * Reads a file of `size` bytes and one more, to see that there is none.  Returns the
- * bytes read, up to size + 1, or -1 with errno.
- */
-ssize_t source_read(const struct source *source, unsigned char *to, size_t size);
+/* As fetch_read, of the size that it has by fstat. */
+ssize_t source_read(const struct source *source, unsigned char *to);
+
+/* The packer is through with it, or will go on with long reads: tells how long it took. */
+void source_note(struct pack *pack, struct source *source);
+
+void source_close(struct source *source);
 
 /*
  * A second look at what took more than one read: tells what changed, and lowers *size
@@ -128,9 +133,13 @@ void source_tell_error(struct pack *pack, int err, uint64_t offset,
 
 /* ---- metadata and records ---- */
 
-/* packattr.c: lists the item's attributes; returns flags for its head. */
+/*
+ * packattr.c: lists the item's attributes; returns flags for its head.  `fetch` may have
+ * them already; NULL: it doesn't.
+ */
 unsigned pack_list_attributes(struct pack *pack,
-			      const struct xattr_source *from);
+			      const struct xattr_source *from,
+			      const struct fetch *fetch);
 
 /* The attribute is one that is carried and kept. */
 bool pack_wants_attribute(const struct pack *pack, const char *name);
@@ -145,6 +154,12 @@ int pack_attributes(struct pack *pack, const struct xattr_source *from);
 /* packfile.c: a regular file, from its name. */
 int pack_file(struct pack *pack);
 
+/* The most bytes that one read takes. */
+size_t pack_small_max(const struct pack *pack);
+
+/* It may go by reference (`arg` is the pack).  Any thread. */
+bool pack_may_reference(void *arg, const struct stat *st);
+
 /* Another file is mounted over the name; the directory tells the type of that below. */
 bool pack_is_mount(const struct walk_item *item);
 
@@ -155,6 +170,10 @@ int pack_special(struct pack *pack);
 
 struct packtar *packtar_new(void);
 void packtar_free(struct packtar *tar);
+
+/* As the same of records. */
+size_t packtar_small_max(const struct pack *pack);
+bool packtar_wants_open(void *arg, const struct stat *st);
 
 /* A root begins. */
 void packtar_root(struct pack *pack);

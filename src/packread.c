@@ -3,9 +3,7 @@
 #include "packing.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "thread.h"
@@ -15,26 +13,11 @@ enum {
 	LEASE_PAUSE = 20000000,		/* ns; together a minute */
 };
 
-/* Not in <linux/magic.h>. */
-#ifndef CONFIGFS_MAGIC
-#define CONFIGFS_MAGIC 0x62656570
-#endif
-#ifndef MQUEUE_MAGIC
-#define MQUEUE_MAGIC 0x19800202
-#endif
-
 /* ---- opening ---- */
 
 static int open_once(const struct walk_item *item)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-			  O_CLOEXEC;
-	int fd = openat(item->parent, item->name,
-			flags | (item->mine ? O_NOATIME : 0));
-
-	if (fd < 0 && errno == EPERM && item->mine)
-		fd = openat(item->parent, item->name, flags);
-	return fd;
+	return fetch_open(item->parent, item->name, item->mine);
 }
 
 /*
@@ -71,52 +54,81 @@ static enum source_found other_type(struct pack *pack, const struct stat *st)
 	return SOURCE_GONE;
 }
 
-enum source_found source_open(struct pack *pack, struct source *source)
+/* Makes the first calls.  0, or -1: told. */
+static int open_here(struct pack *pack, struct source *source)
 {
+	source->fetch = NULL;
+	source->since = clock_ns();
 	source->fd = open_file(pack);
 	if (source->fd < 0) {
 		pack_tell(pack, errno, "opening");
-		return SOURCE_GONE;
+		return -1;
 	}
-	if (fstat(source->fd, &source->st) != 0) {
-		pack_tell(pack, errno, "fstat");
-		close(source->fd);
+	if (fstat(source->fd, &source->st) == 0)
+		return 0;
+	pack_tell(pack, errno, "fstat");
+	close(source->fd);
+	return -1;
+}
+
+/* Takes what a helper has found by them. */
+static int open_ahead(struct pack *pack, struct source *source,
+		      struct fetch *fetch)
+{
+	source->fetch = fetch;
+	source->since = 0;
+	source->fd = fetch->fd;
+	fetch->fd = -1;
+	source->st = fetch->st;
+	if (fetch->found == FETCH_OPEN)
+		return 0;
+	pack_tell(pack, fetch->err,
+		  fetch->found == FETCH_NO_OPEN ? "opening" : "fstat");
+	return -1;
+}
+
+enum source_found source_open(struct pack *pack, struct source *source)
+{
+	struct fetch *fetch = ahead_fetched(pack->ahead);
+	int got;
+
+	/* A special file that turned out to be something mounted over it is none. */
+	if (fetch && fetch->type == DT_REG)
+		got = open_ahead(pack, source, fetch);
+	else
+		got = open_here(pack, source);
+	if (got != 0)
 		return SOURCE_GONE;
-	}
 	if (S_ISREG(source->st.st_mode))
 		return SOURCE_OPEN;
-	close(source->fd);
+	source_close(source);
 	return other_type(pack, &source->st);
+}
+
+void source_note(struct pack *pack, struct source *source)
+{
+	if (source->since != 0)
+		ahead_note(pack->ahead, clock_ns() - source->since);
+	source->since = 0;
+}
+
+void source_close(struct source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
 }
 
 /* ---- reading ---- */
 
-/* File systems without storage, whose sizes mean nothing. */
-static bool is_made_up(const struct statfs *fs)
-{
-	static const unsigned long magics[] = {
-		PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEBUGFS_MAGIC,
-		TRACEFS_MAGIC,	    SECURITYFS_MAGIC,	 SELINUX_MAGIC,
-		SMACK_MAGIC,	    CGROUP_SUPER_MAGIC,	 CGROUP2_SUPER_MAGIC,
-		PSTOREFS_MAGIC,	    EFIVARFS_MAGIC,	 BPF_FS_MAGIC,
-		BINFMTFS_MAGIC,	    NSFS_MAGIC,		 CONFIGFS_MAGIC,
-		MQUEUE_MAGIC,
-	};
-
-	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++)
-		if ((unsigned long)fs->f_type == magics[i])
-			return true;
-	return false;
-}
-
 bool source_made_up(struct pack *pack, const struct source *source)
 {
-	struct statfs fs;
-
+	if (source->fetch)
+		return source->fetch->made_up;
 	if (!pack->asked || pack->asked_dev != source->st.st_dev) {
 		pack->asked = true;
 		pack->asked_dev = source->st.st_dev;
-		pack->made_up = fstatfs(source->fd, &fs) == 0 && is_made_up(&fs);
+		pack->made_up = fetch_made_up(source->fd);
 	}
 	return pack->made_up;
 }
@@ -146,30 +158,21 @@ void source_tell_error(struct pack *pack, int err, uint64_t offset,
 ssize_t source_read_at(const struct source *source, void *to, size_t len,
 		       uint64_t offset)
 {
-	ssize_t n;
-
-	do
-		n = pread(source->fd, to, len, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	return n;
+	return fetch_read_at(source->fd, to, len, offset);
 }
 
-/* One call, but where it comes back with less, which need not be the end on a network. */
-ssize_t source_read(const struct source *source, unsigned char *to, size_t size)
+ssize_t source_read(const struct source *source, unsigned char *to)
 {
-	size_t have = 0;
+	const struct fetch *fetch = source->fetch;
 
-	do {
-		ssize_t n = source_read_at(source, to + have,
-					   size + 1 - have, have);
-
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	} while (have < size);
-	return (ssize_t)have;
+	if (!fetch || !fetch->read)
+		return fetch_read(source->fd, to, (size_t)source->st.st_size);
+	if (fetch->got < 0) {
+		errno = fetch->err;
+		return -1;
+	}
+	memcpy(to, fetch->data, (size_t)fetch->got);
+	return fetch->got;
 }
 
 void source_check(struct pack *pack, const struct source *source, uint64_t *size,

@@ -149,13 +149,14 @@ static void read_attributes(struct pack *pack, const struct xattr_source *from)
 }
 
 static void put_attributes(struct pack *pack, struct tar_member *member,
-			   const struct xattr_source *from)
+			   const struct xattr_source *from,
+			   const struct fetch *fetch)
 {
 	struct packtar *tar = pack->tar;
 	size_t at = 0;
 
 	tar->nxattrs = tar->values.len = 0;
-	if (pack_list_attributes(pack, from) != 0)
+	if (pack_list_attributes(pack, from, fetch) != 0)
 		read_attributes(pack, from);
 	for (size_t i = 0; i < tar->nxattrs; i++) {
 		tar->xattrs[i].value = tar->values.at + at;
@@ -357,12 +358,15 @@ static int put_small(struct pack *pack, struct file *file)
 
 	if (got != 0)
 		return got;
-	if (size == 0)
+	if (size == 0) {
+		source_note(pack, &file->in);
 		return packout_end(pack->out);
+	}
 	at = packout_room(pack->out, size + 1);
 	if (!at)
 		return -1;
-	n = source_read(&file->in, at, size);
+	n = source_read(&file->in, at);
+	source_note(pack, &file->in);
 	if (n < 0)
 		return file_fail(pack, file, 0);
 	if ((size_t)n != size)
@@ -421,6 +425,7 @@ static int put_large(struct pack *pack, struct file *file)
 	unsigned losses = 0;
 	int got;
 
+	source_note(pack, &file->in);
 	put_holes(pack, file, &losses);
 	file->size = (uint64_t)file->in.st.st_size;
 	got = member_put(pack, &file->member, losses);
@@ -473,11 +478,21 @@ static int put_made_up(struct pack *pack, struct file *file)
 	return packout_end(pack->out);
 }
 
+size_t packtar_small_max(const struct pack *pack)
+{
+	return packout_room_max(pack->out) - 1;
+}
+
+bool packtar_wants_open(void *arg, const struct stat *st)
+{
+	(void)arg;
+	return extent_sparse(st) && st->st_size >= EXTENT_REFERENCE_MIN;
+}
+
 static bool is_small(struct pack *pack, const struct file *file)
 {
-	return (uint64_t)file->in.st.st_size < packout_room_max(pack->out) &&
-	       !(extent_sparse(&file->in.st) &&
-		 file->in.st.st_size >= EXTENT_REFERENCE_MIN);
+	return (uint64_t)file->in.st.st_size <= packtar_small_max(pack) &&
+	       !packtar_wants_open(pack, &file->in.st);
 }
 
 static int put_contents(struct pack *pack, struct file *file)
@@ -522,7 +537,7 @@ static int packtar_file(struct pack *pack)
 		got = link_put(pack, &file.member, &file.in.st);
 		if (got == 0) {
 			from.fd = file.in.fd;
-			put_attributes(pack, &file.member, &from);
+			put_attributes(pack, &file.member, &from, file.in.fetch);
 			got = put_contents(pack, &file);
 			if (got > 0)
 				link_forget(pack, &file.in.st);
@@ -530,7 +545,7 @@ static int packtar_file(struct pack *pack)
 	} else {
 		got = no_memory(pack);
 	}
-	close(file.in.fd);
+	source_close(&file.in);
 	return got < 0 ? -1 : 0;
 }
 
@@ -558,7 +573,7 @@ static int packtar_object(struct pack *pack, const struct stat *st,
 		if (got != 0)
 			return got < 0 ? -1 : 0;
 	}
-	put_attributes(pack, &member, &from);
+	put_attributes(pack, &member, &from, NULL);
 	got = member_put_whole(pack, &member);
 	if (got > 0 && !S_ISDIR(st->st_mode))
 		link_forget(pack, st);
@@ -598,7 +613,7 @@ static int packtar_way(struct pack *pack)
 	if (!pack->item.as)
 		return 0;
 	if (!name_item(pack->tar, &pack->item)) {
-		walk_skip(pack->walk);
+		ahead_skip(pack->ahead);
 		return no_memory(pack);
 	}
 	name_enter(pack->tar);
@@ -610,7 +625,7 @@ static int packtar_enter(struct pack *pack)
 	if (pack->item.way)
 		return packtar_way(pack);
 	if (!name_item(pack->tar, &pack->item)) {
-		walk_skip(pack->walk);
+		ahead_skip(pack->ahead);
 		return no_memory(pack);
 	}
 	if (packtar_object(pack, &pack->item.st, NULL) != 0)

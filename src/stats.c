@@ -53,4 +53,8 @@ void stats_print(const struct stats *stats)
 		seconds(stats->ring.blocked_ns),
 		size_format(stats->ring.highest, high, sizeof(high)),
 		stats_slower(stats));
+	if (stats->helpers > 0)
+		fprintf(stderr, "tarpipe: read ahead by %s%u helper%s\n",
+			stats->helpers > 1 ? "up to " : "", stats->helpers,
+			stats->helpers == 1 ? "" : "s");
 }

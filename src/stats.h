@@ -15,9 +15,13 @@ struct stats {
 	struct ring_counters ring;
 	uint64_t ring_size;	/* bytes */
 	uint64_t elapsed_ns;
+	unsigned helpers;	/* that read ahead, at most */
 };
 
-/* Prints them to standard error: a line for what was done, one for the ring. */
+/*
+ * Prints them to standard error: a line for what was done, one for the ring, and one for
+ * helpers if there were any.
+ */
 void stats_print(const struct stats *stats);
 
 /* Which side the other one waited for, in words; never NULL. */

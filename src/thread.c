@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -50,6 +51,46 @@ void lock_wait(struct lock *lock)
 void lock_notify(struct lock *lock)
 {
 	MUST(pthread_cond_broadcast(&lock->changed));
+}
+
+void bell_init(struct bell *bell)
+{
+	pthread_condattr_t clock;
+
+	MUST(pthread_condattr_init(&clock));
+	MUST(pthread_condattr_setclock(&clock, CLOCK_MONOTONIC));
+	MUST(pthread_cond_init(&bell->rung, &clock));
+	MUST(pthread_condattr_destroy(&clock));
+}
+
+void bell_destroy(struct bell *bell)
+{
+	MUST(pthread_cond_destroy(&bell->rung));
+}
+
+void bell_wait(struct bell *bell, struct lock *lock)
+{
+	MUST(pthread_cond_wait(&bell->rung, &lock->mutex));
+}
+
+void bell_wait_until(struct bell *bell, struct lock *lock, uint64_t moment)
+{
+	struct timespec until = { (time_t)(moment / 1000000000U),
+				  (long)(moment % 1000000000U) };
+	int err = pthread_cond_timedwait(&bell->rung, &lock->mutex, &until);
+
+	if (err != ETIMEDOUT)
+		MUST(err);
+}
+
+void bell_ring(struct bell *bell)
+{
+	MUST(pthread_cond_signal(&bell->rung));
+}
+
+void bell_ring_all(struct bell *bell)
+{
+	MUST(pthread_cond_broadcast(&bell->rung));
 }
 
 struct start {
@@ -135,6 +176,13 @@ uint64_t count_add(uint64_t *counter, uint64_t n)
 uint64_t count_get(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+uint64_t thread_sleeps(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nvcsw : 0;
 }
 
 uint64_t clock_ns(void)

@@ -27,6 +27,20 @@ void lock_wait(struct lock *lock);
 /* Wakes all waiters; call with the lock held, after changing what they wait for. */
 void lock_notify(struct lock *lock);
 
+/* One more condition of a lock, for who waits for something of his own. */
+struct bell {
+	pthread_cond_t rung;
+};
+
+void bell_init(struct bell *bell);
+void bell_destroy(struct bell *bell);
+/* As lock_wait, and until a moment of clock_ns at the latest. */
+void bell_wait(struct bell *bell, struct lock *lock);
+void bell_wait_until(struct bell *bell, struct lock *lock, uint64_t moment);
+/* Wakes one waiter, or all; call with the lock held. */
+void bell_ring(struct bell *bell);
+void bell_ring_all(struct bell *bell);
+
 /* A running thread. */
 struct thread {
 	pthread_t id;
@@ -56,6 +70,9 @@ void thread_own_umask(void);
 /* Relaxed counters, read by others while they run. */
 uint64_t count_add(uint64_t *counter, uint64_t n);
 uint64_t count_get(const uint64_t *counter);
+
+/* How often the calling thread has slept: waited for something, was not just preempted. */
+uint64_t thread_sleeps(void);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_ns(void);

@@ -19,7 +19,7 @@ struct walk *walk_new(const struct walk_config *config)
 		return NULL;
 	walk->config = *config;
 	walk->root_parent = -1;
-	walk->entries = malloc(ENTRIES_SIZE);
+	walk->entries = malloc(DIRLIST_BUFFER);
 	if (!walk->entries) {
 		free(walk);
 		return NULL;
@@ -32,10 +32,9 @@ void walk_free(struct walk *walk)
 	if (!walk)
 		return;
 	while (walk->depth > 0)
-		frame_close(&walk->frames[--walk->depth]);
+		frame_close(walk, &walk->frames[--walk->depth]);
 	free(walk->frames);
-	free(walk->names);
-	free(walk->places);
+	dirlist_free(&walk->list);
 	free(walk->path);
 	free(walk->entries);
 	route_destroy(&walk->route);
@@ -45,7 +44,7 @@ void walk_free(struct walk *walk)
 /* ---- items ---- */
 
 /* The name is `current`, and nothing of it is open. */
-static bool is_wanted(struct walk *walk, bool directory)
+bool walk_is_wanted(struct walk *walk, bool directory)
 {
 	const char *member;
 
@@ -106,7 +105,7 @@ static bool give_entry(struct walk *walk, struct walk_item *item, int parent,
 	item->fd = -1;
 	item->type = type;
 	item->mine = walk->depth > 0 ?
-			     noatime(&walk->frames[walk->depth - 1].st) != 0 :
+			     scout_noatime(&walk->frames[walk->depth - 1].st) != 0 :
 			     privileges_get()->fowner;
 	return true;
 }
@@ -134,7 +133,7 @@ void walk_begin(struct walk *walk, const char *path, const char *as,
 	walk->root_given = walk->leaving = false;
 	walk->depth = 0;
 	walk->lowest = 1;
-	walk->names_len = walk->places_len = 0;
+	walk->list.names_len = walk->list.places_len = 0;
 	walk->current = path;
 	walk->inside = false;
 	route_init(&walk->route, NULL);
@@ -162,14 +161,14 @@ static bool give_root(struct walk *walk, struct walk_item *item)
 			  "taking the names of a list");
 		return false;
 	}
-	if (walk->root_as && !is_wanted(walk, S_ISDIR(st.st_mode)))
+	if (walk->root_as && !walk_is_wanted(walk, S_ISDIR(st.st_mode)))
 		return false;
 	if (!S_ISDIR(st.st_mode))
 		return give_entry(walk, item, AT_FDCWD, walk->root_path,
 				  walk->root_as,
 				  (unsigned char)IFTODT(st.st_mode));
 	return stack_enter(walk, AT_FDCWD, walk->root_path, 0,
-			   (walk->root_follow ? 0 : O_NOFOLLOW) | noatime(&st),
+			   (walk->root_follow ? 0 : O_NOFOLLOW) | scout_noatime(&st),
 			   way) &&
 	       give_directory(walk, item, WALK_ENTER);
 }
@@ -184,8 +183,8 @@ static bool give_below(struct walk *walk, struct walk_item *item, size_t name_at
 
 	stack_save_descriptor(walk);
 	frame = &walk->frames[walk->depth - 1];
-	return stack_enter(walk, frame->fd, walk->names + name_at + 1, name_at,
-			   O_NOFOLLOW | noatime(&frame->st), way) &&
+	return stack_enter(walk, frame->fd, walk->list.names + name_at + 1, name_at,
+			   O_NOFOLLOW | scout_noatime(&frame->st), way) &&
 	       give_directory(walk, item, WALK_ENTER);
 }
 
@@ -193,16 +192,20 @@ static bool give_below(struct walk *walk, struct walk_item *item, size_t name_at
 static bool give_next(struct walk *walk, struct walk_item *item)
 {
 	struct frame *frame = &walk->frames[walk->depth - 1];
-	size_t at = walk->places[frame->next++].name;
-	const char *name = walk->names + at + 1;
-	unsigned char type = (unsigned char)walk->names[at];
+	size_t place = frame->next++, at = walk->list.places[place].name;
+	const char *name = walk->list.names + at + 1;
+	unsigned char type = (unsigned char)walk->list.names[at] & DIRLIST_TYPE;
+	unsigned char asked = (unsigned char)walk->list.names[at] & PLACE_ASKED;
 
 	walk->current = name;
 	walk->inside = false;
-	if (!is_wanted(walk, type == DT_DIR))
+	if (asked ? asked == PLACE_UNWANTED :
+		    !walk_is_wanted(walk, type == DT_DIR))
 		return false;
+	item->ino = walk->list.places[place].ino;
 	if (type != DT_DIR)
 		return give_entry(walk, item, frame->fd, name, name, type);
+	walk->scouted = scouts_take(walk, frame, place);
 	return give_below(walk, item, at, false);
 }
 
@@ -234,8 +237,8 @@ static bool give_whole_root(struct walk *walk, struct walk_item *item)
 
 	walk->route.here = false;
 	walk->inside = true;
-	walk->names_len = frame->names_start;
-	walk->places_len = frame->next = frame->first;
+	walk->list.names_len = frame->names_start;
+	walk->list.places_len = frame->next = frame->first;
 	if (frame->fd >= 0)
 		(void)lseek(frame->fd, 0, SEEK_SET);
 	frame_read(walk, frame);
@@ -249,17 +252,17 @@ static bool give_whole_root(struct walk *walk, struct walk_item *item)
 /* Enters the directory that is the route's next component. */
 static bool give_way(struct walk *walk, struct walk_item *item, bool way)
 {
-	size_t at = walk->names_len, depth = walk->depth;
+	size_t at = walk->list.names_len, depth = walk->depth;
 	bool given;
 
-	if (!names_push(walk, walk->current, DT_DIR)) {
+	if (!dirlist_push(&walk->list, walk->current, DT_DIR)) {
 		diag_fail(STATUS_PARTIAL, walk_path(walk), ENOMEM, "entering");
 		walk->route.here = false;
 		return false;
 	}
 	given = give_below(walk, item, at, way);
 	if (walk->depth == depth) {
-		walk->names_len = at;
+		walk->list.names_len = at;
 		walk->route.here = false;
 		return false;
 	}
@@ -287,7 +290,7 @@ static bool give_component(struct walk *walk, struct walk_item *item)
 		diag_fail(STATUS_PARTIAL, walk_path(walk), errno, "fstatat");
 		return false;
 	}
-	if (!is_wanted(walk, S_ISDIR(st.st_mode)))
+	if (!walk_is_wanted(walk, S_ISDIR(st.st_mode)))
 		return route->here = false;
 	if (S_ISDIR(st.st_mode))
 		return give_way(walk, item, !last);
@@ -320,6 +323,7 @@ static bool give_more(struct walk *walk, struct walk_item *item)
 
 void walk_next(struct walk *walk, struct walk_item *item)
 {
+	item->ino = 0;
 	if (walk->leaving)
 		stack_leave(walk);
 	walk->leaving = false;

@@ -43,6 +43,7 @@ struct walk_item {
 	bool way;		/* ENTER, LEAVE: it only leads to a name of a list */
 	unsigned char type;	/* ENTRY: DT_*, as the directory said */
 	bool mine;		/* ENTRY: O_NOATIME is likely to be allowed */
+	uint64_t ino;		/* ENTRY: as the directory said; 0: it didn't */
 	struct stat st;		/* ENTER, LEAVE: as it was when it was opened */
 };
 
@@ -65,6 +66,10 @@ struct walk_config {
 	 * not come, but is gone through; what is moves up, its ids with it.
 	 */
 	unsigned strip;
+
+	/* NULL, or closes a directory's descriptor that was given out, in its own time. */
+	void (*close)(void *arg, int fd);
+	void *close_arg;
 };
 
 struct walk;
@@ -112,5 +117,22 @@ const char *walk_path(struct walk *walk);
  * root without `as`.  NULL with ENOMEM.  Valid until the next call.
  */
 const char *walk_member(struct walk *walk);
+
+/* ---- directories ahead ---- */
+
+struct crew;
+struct task;
+
+/*
+ * From now on a crew opens and reads directories before the walk comes there, up to
+ * `most` at one time.  Until walk_free, which comes after crew_stop and before crew_free.
+ */
+void walk_scout(struct walk *walk, struct crew *crew, unsigned most);
+
+/* Has those looked at that come next. */
+void walk_look_ahead(struct walk *walk);
+
+/* What the next walk_next would wait for, as far as can be seen; NULL: nothing. */
+const struct task *walk_awaits(const struct walk *walk);
 
 #endif

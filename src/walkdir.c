@@ -6,35 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "diag.h"
-#include "meta.h"
 
-void frame_close(struct frame *frame)
+void frame_close(struct walk *walk, struct frame *frame)
 {
-	if (frame->fd >= 0)
-		close(frame->fd);
+	/* One that is still in use, after all was stopped, stays open. */
+	bool over = scouts_end(walk, &frame->scouts);
+
+	if (frame->fd >= 0 && over) {
+		if (walk->config.close)
+			walk->config.close(walk->config.close_arg, frame->fd);
+		else
+			close(frame->fd);
+	}
 	frame->fd = -1;
-}
-
-/* Makes room for one more element, doubling. */
-static void *grown(void *array, size_t *room, size_t need, size_t element)
-{
-	size_t more = *room ? *room : 64;
-	void *bigger;
-
-	if (need <= *room)
-		return array;
-	while (more < need)
-		more *= 2;
-	bigger = realloc(array, more * element);
-	if (!bigger)
-		return NULL;
-	*room = more;
-	return bigger;
 }
 
 /* ---- paths ---- */
@@ -42,13 +30,13 @@ static void *grown(void *array, size_t *room, size_t need, size_t element)
 const char *frame_name(const struct walk *walk, size_t i)
 {
 	return i == 0 ? walk->root_path :
-			walk->names + walk->frames[i].name + 1;
+			walk->list.names + walk->frames[i].name + 1;
 }
 
 static bool path_add(struct walk *walk, size_t *len, const char *name)
 {
 	size_t more = strlen(name);
-	char *path = grown(walk->path, &walk->path_room, *len + more + 2, 1);
+	char *path = dirlist_grown(walk->path, &walk->path_room, *len + more + 2, 1);
 
 	if (!path)
 		return false;
@@ -87,70 +75,6 @@ const char *walk_member(struct walk *walk)
 
 /* ---- reading a directory ---- */
 
-bool names_push(struct walk *walk, const char *name, unsigned char type)
-{
-	size_t len = strlen(name);
-	char *names = grown(walk->names, &walk->names_room,
-			    walk->names_len + len + 2, 1);
-
-	if (!names)
-		return false;
-	walk->names = names;
-	names[walk->names_len] = (char)type;
-	memcpy(names + walk->names_len + 1, name, len + 1);
-	walk->names_len += len + 2;
-	return true;
-}
-
-static bool remember(struct walk *walk, const struct dirent64 *entry,
-		     unsigned char type)
-{
-	struct place *places = grown(walk->places, &walk->places_room, walk->places_len + 1,
-		       sizeof(*places));
-	if (!places)
-		return false;
-	walk->places = places;
-	places[walk->places_len].ino = entry->d_ino;
-	places[walk->places_len].name = walk->names_len;
-	if (!names_push(walk, entry->d_name, type))
-		return false;
-	walk->places_len++;
-	return true;
-}
-
-static bool dots(const char *name)
-{
-	return name[0] == '.' &&
-	       (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
-/* Some file systems leave the type out of their listings. */
-static unsigned char entry_type(int fd, const struct dirent64 *entry)
-{
-	struct stat st;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type;
-	if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return DT_REG;		/* its open will tell what is wrong */
-	return (unsigned char)IFTODT(st.st_mode);
-}
-
-/* Returns false when memory ran out. */
-static bool frame_remember_all(struct walk *walk, int fd, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		const struct dirent64 *entry =
-			(const void *)(walk->entries + at);
-
-		at += entry->d_reclen;
-		if (!dots(entry->d_name) &&
-		    !remember(walk, entry, entry_type(fd, entry)))
-			return false;
-	}
-	return true;
-}
-
 /* What a failure says on a name that the directory itself has told, or a list has. */
 static enum status failure_status(const struct walk *walk, int err)
 {
@@ -161,39 +85,42 @@ static enum status failure_status(const struct walk *walk, int err)
 	return changed && listed ? STATUS_CHANGED : STATUS_PARTIAL;
 }
 
-/* For qsort_r: directories last, else by inode. */
-static int by_inode(const void *a, const void *b, void *names)
+/* ENOENT: it was removed after it was opened. */
+static void tell_unread(struct walk *walk, int err)
 {
-	const struct place *x = a, *y = b;
-	bool xdir = ((const char *)names)[x->name] == DT_DIR;
-	bool ydir = ((const char *)names)[y->name] == DT_DIR;
-
-	if (xdir != ydir)
-		return xdir ? 1 : -1;
-	return x->ino < y->ino ? -1 : x->ino > y->ino;
+	diag_fail(failure_status(walk, err), walk_path(walk), err,
+		  "reading the directory");
 }
 
 void frame_read(struct walk *walk, struct frame *frame)
 {
-	ssize_t len;
+	if (frame->fd >= 0 &&
+	    dirlist_read(&walk->list, frame->fd, walk->entries, false) < 0)
+		tell_unread(walk, errno);
+	frame->end = walk->list.places_len;
+	dirlist_sort(&walk->list, frame->first);
+}
 
-	if (frame->fd >= 0) {
-		while ((len = getdents64(frame->fd, walk->entries,
-					 ENTRIES_SIZE)) > 0)
-			if (!frame_remember_all(walk, frame->fd, (size_t)len)) {
-				len = -1;
-				errno = ENOMEM;
-				break;
-			}
-		/* ENOENT: it was removed after it was opened. */
-		if (len < 0)
-			diag_fail(failure_status(walk, errno), walk_path(walk), errno,
-				  "reading the directory");
+/* The same from what a scout has found. */
+static void frame_take(struct walk *walk, struct frame *frame, struct scout *scout)
+{
+	int err = scout->list_err;
+
+	if (!dirlist_add(&walk->list, &scout->list))
+		err = ENOMEM;
+	if (err == 0 && scout->more) {
+		frame_read(walk, frame);
+		return;
 	}
-	frame->end = walk->places_len;
-	if (frame->end - frame->first > 1)
-		qsort_r(walk->places + frame->first, frame->end - frame->first,
-			sizeof(*walk->places), by_inode, walk->names);
+	if (err != 0)
+		tell_unread(walk, err);
+	frame->end = walk->list.places_len;
+	if (frame->end == frame->first)
+		return;
+	frame->scouts = scout->below;
+	scout->below = NULL;
+	for (struct scout *s = frame->scouts; s; s = s->next)
+		s->place += frame->first;
 }
 
 /* ---- descriptors of the stack ---- */
@@ -204,7 +131,7 @@ void stack_save_descriptor(struct walk *walk)
 
 	if (held < walk->config.fds || walk->lowest >= walk->depth)
 		return;
-	frame_close(&walk->frames[walk->lowest]);
+	frame_close(walk, &walk->frames[walk->lowest]);
 	walk->lowest++;
 }
 
@@ -269,21 +196,29 @@ static void stack_return(struct walk *walk, int child)
 
 /* ---- entering and leaving ---- */
 
-int noatime(const struct stat *st)
+/* Opens it, or takes what a scout has found.  0, or an errno of opening it, or of fstat. */
+static int frame_find(struct frame *frame, struct scout *scout, int parent,
+		      const char *name, int extra)
 {
-	const struct privileges *who = privileges_get();
+	int err;
 
-	return who->fowner || st->st_uid == who->uid ? O_NOATIME : 0;
-}
-
-static int open_directory(int parent, const char *name, int extra)
-{
-	const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(parent, name, flags | extra);
-
-	if (fd < 0 && errno == EPERM && (extra & O_NOATIME))
-		fd = openat(parent, name, flags | (extra & ~O_NOATIME));
-	return fd;
+	if (scout) {
+		frame->fd = scout->fd;
+		frame->readable = scout->opened;
+		frame->st = scout->st;
+		scout->fd = -1;
+		return scout->err;
+	}
+	frame->fd = scout_open(parent, name, extra);
+	frame->readable = frame->fd >= 0;
+	if (frame->fd < 0)
+		return errno;
+	if (fstat(frame->fd, &frame->st) == 0)
+		return 0;
+	err = errno;
+	close(frame->fd);
+	frame->fd = -1;
+	return err;
 }
 
 /*
@@ -293,19 +228,14 @@ static int open_directory(int parent, const char *name, int extra)
 static bool frame_open(struct walk *walk, struct frame *frame, int parent,
 		       const char *name, int extra)
 {
-	int err;
+	int err = frame_find(frame, walk->scouted, parent, name, extra);
 
-	frame->fd = open_directory(parent, name, extra);
-	frame->readable = frame->fd >= 0;
-	if (frame->fd >= 0) {
-		if (fstat(frame->fd, &frame->st) == 0)
-			return true;
-		err = errno;
-		frame_close(frame);
+	if (err == 0)
+		return true;
+	if (frame->readable) {
 		diag_fail(STATUS_PARTIAL, walk_path(walk), err, "fstat");
 		return false;
 	}
-	err = errno;
 	diag_fail(failure_status(walk, err), walk_path(walk), err,
 		  "opening the directory");
 	return err == EACCES &&
@@ -323,47 +253,61 @@ static bool avoided(struct walk *walk, const struct stat *st)
 	return true;
 }
 
+static bool stack_push(struct walk *walk, struct frame *frame, int parent,
+		       const char *name, int extra)
+{
+	struct frame *frames;
+
+	if (!frame_open(walk, frame, parent, name, extra))
+		return false;
+	if (avoided(walk, &frame->st)) {
+		frame_close(walk, frame);
+		return false;
+	}
+	frames = dirlist_grown(walk->frames, &walk->frames_room, walk->depth + 1,
+			       sizeof(*frames));
+	if (!frames) {
+		diag_fail(STATUS_PARTIAL, walk_path(walk), ENOMEM, "entering");
+		frame_close(walk, frame);
+		return false;
+	}
+	walk->frames = frames;
+	frames[walk->depth++] = *frame;
+	walk->inside = true;
+	return true;
+}
+
 bool stack_enter(struct walk *walk, int parent, const char *name, size_t name_at,
 		 int extra, bool way)
 {
 	struct frame frame = {
 		.name = name_at,
 		.way = way,
-		.names_start = walk->names_len,
-		.first = walk->places_len,
-		.next = walk->places_len,
-		.end = walk->places_len,
+		.names_start = walk->list.names_len,
+		.first = walk->list.places_len,
+		.next = walk->list.places_len,
+		.end = walk->list.places_len,
 	};
-	struct frame *frames;
+	struct scout *scout = walk->scouted;
+	bool entered = stack_push(walk, &frame, parent, name, extra);
 
-	if (!frame_open(walk, &frame, parent, name, extra))
-		return false;
-	if (avoided(walk, &frame.st)) {
-		frame_close(&frame);
-		return false;
-	}
-	frames = grown(walk->frames, &walk->frames_room, walk->depth + 1,
-		       sizeof(*frames));
-	if (!frames) {
-		diag_fail(STATUS_PARTIAL, walk_path(walk), ENOMEM, "entering");
-		frame_close(&frame);
-		return false;
-	}
-	walk->frames = frames;
-	frames[walk->depth++] = frame;
-	walk->inside = true;
-	if (!way)
-		frame_read(walk, &frames[walk->depth - 1]);
-	return true;
+	if (entered && scout)
+		frame_take(walk, &walk->frames[walk->depth - 1], scout);
+	else if (entered && !way)
+		frame_read(walk, &walk->frames[walk->depth - 1]);
+	if (scout)
+		scouts_drop(walk, scout);
+	walk->scouted = NULL;
+	return entered;
 }
 
 void stack_leave(struct walk *walk)
 {
 	struct frame *frame = &walk->frames[--walk->depth];
 
-	walk->names_len = frame->names_start;
-	walk->places_len = frame->first;
+	walk->list.names_len = frame->names_start;
+	walk->list.places_len = frame->first;
 	if (walk->depth > 0)
 		stack_return(walk, frame->fd);
-	frame_close(frame);
+	frame_close(walk, frame);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * walking: what the rooms of the walk (walk.c, walkdir.c) share, and nobody else.
+ * walking: what the rooms of the walk (walk.c, walkdir.c, walkscout.c) share, and nobody
+ * else.
  *
  * The stack of the directories that have been entered: walkdir.c opens, reads and
- * leaves them and finds them again, walk.c says what comes.
+ * leaves them and finds them again, walk.c says what comes, walkscout.c has those that
+ * will come opened and read ahead.
  */
 #ifndef TARPIPE_WALKING_H
 #define TARPIPE_WALKING_H
@@ -13,10 +15,17 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "dirlist.h"
 #include "route.h"
+#include "scout.h"
 #include "walk.h"
 
-enum { ENTRIES_SIZE = 64 << 10 };
+/* In a name's first byte: what `wanted` said, if it was asked ahead. */
+enum {
+	PLACE_WANTED = 0x20,
+	PLACE_UNWANTED = 0x40,
+	PLACE_ASKED = PLACE_WANTED | PLACE_UNWANTED,
+};
 
 /* A directory that has been entered and not left. */
 struct frame {
@@ -26,13 +35,8 @@ struct frame {
 	struct stat st;
 	size_t name;		/* where its name lies, in the names below it */
 	size_t names_start;	/* its entries' names and places begin here */
-	size_t first, next, end;	/* ... in `places` */
-};
-
-/* An entry that was read and not yet given out. */
-struct place {
-	uint64_t ino;
-	size_t name;		/* in `names`: a DT_* byte, then the name */
+	size_t first, next, end;	/* ... in `list.places` */
+	struct scout *scouts;	/* of its directories, in order */
 };
 
 struct walk {
@@ -49,10 +53,12 @@ struct walk {
 	size_t depth, frames_room;
 	size_t lowest;		/* frames below it, but for [0], are closed */
 
-	char *names;		/* a stack of bytes: every frame's names */
-	size_t names_len, names_room;
-	struct place *places;
-	size_t places_len, places_room;
+	struct dirlist list;	/* a stack: every frame's entries */
+
+	struct crew *crew;	/* NULL: nothing is done ahead */
+	unsigned scouts_most;
+	unsigned scouts;	/* that there are */
+	struct scout *scouted;	/* of the directory that is about to be entered */
 
 	struct route route;	/* names of a list, if there is one */
 
@@ -67,18 +73,16 @@ struct walk {
 /* The last component of a frame's path; of the root what the user gave. */
 const char *frame_name(const struct walk *walk, size_t i);
 
-/* Closes its descriptor, if it has one. */
-void frame_close(struct frame *frame);
+/* Closes its descriptor, if it has one; what is under way in it ends before. */
+void frame_close(struct walk *walk, struct frame *frame);
 
 /* Reads all its names behind those that are there, in the order they are to come. */
 void frame_read(struct walk *walk, struct frame *frame);
 
-/* Pushes a name and its type on `names`.  Returns false when memory ran out. */
-bool names_push(struct walk *walk, const char *name, unsigned char type);
-
 /*
- * Pushes a directory; `name` lies in `names` (or is the root's).  With `way`, nothing of
- * it is read.  Returns false when there is nothing to enter: told.
+ * Pushes a directory; `name` lies in the list (or is the root's).  With `way`, nothing of
+ * it is read.  `walk->scouted` is used up.  Returns false when there is nothing to
+ * enter: told.
  */
 bool stack_enter(struct walk *walk, int parent, const char *name, size_t name_at,
 		 int extra, bool way);
@@ -89,7 +93,21 @@ void stack_leave(struct walk *walk);
 /* Closes the outermost directory that can be found again, when descriptors run short. */
 void stack_save_descriptor(struct walk *walk);
 
-/* O_NOATIME is for owners, and who may act as one. */
-int noatime(const struct stat *st);
+/* The name is `current`, and nothing of it is open. */
+bool walk_is_wanted(struct walk *walk, bool directory);
+
+/* ---- walkscout.c ---- */
+
+/* What a scout has found at that place, taken off the frame's; NULL: nothing of use. */
+struct scout *scouts_take(struct walk *walk, struct frame *frame, size_t place);
+
+/* Frees one that was taken, and all below. */
+void scouts_drop(struct walk *walk, struct scout *scout);
+
+/*
+ * Ends and frees all of a list.  Returns false when the run was stopped and one of them
+ * is still at work: then it is left as it is.
+ */
+bool scouts_end(struct walk *walk, struct scout **list);
 
 #endif
