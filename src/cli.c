@@ -154,10 +154,10 @@ static const struct option_row rows[] = {
 	  "threads that restore or compress, 1 to 64\n"
 	  "(default: one for each CPU, at most 8)",
 	  "-j is the number of threads, not bzip2", ALL, false },
-	{ BUFFERING, "read-ahead", 0, "N", set_read_ahead, 0,
-	  "threads that open and read files ahead, 1 to 64,\n"
+	{ BUFFERING, "read-ahead", 0, "WHEN", set_read_ahead, 0,
+	  "threads that open and read files ahead: 1 to 64,\n"
 	  "auto (default: as many as a slow source rewards,\n"
-	  "none while the cache has all), or off", NULL, COPY | CREATE, false },
+	  "none when it is fast), or off", NULL, ALL, false },
 	{ FIDELITY, "preserve", 0, "LIST", set_preserve, 0,
 	  "insist on parts of what is kept, any of mode,\n"
 	  "owner, times, links, holes, xattr, acl, special,\n"

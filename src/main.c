@@ -28,7 +28,12 @@
  *   source half                              sink half
  *     walk.c     names, in disk order          unpack.c   batches for workers
  *     walkdir.c  directories on the way        pool.c     the workers' threads
- *     route.c    the way to a listed name      order.c    names that come again wait
+ *     walkscout.c ... opened before their turn order.c    names that come again wait
+ *     route.c    the way to a listed name
+ *     ahead.c    what is fetched before its turn
+ *     fetch.c    ... files: first calls on them
+ *     scout.c    ... directories
+ *     dirlist.c  names read from directories
  *     links.c    names of one inode            restore.c  records become files
  *     select.c   which names are wanted        object.c   a name, until complete
  *     nameset.c  ... those without wildcards   regular.c  regular files
@@ -68,6 +73,9 @@
  *                  intake.c    where a stream comes from
  *                  outlet.c    where a stream goes to
  *   ground         ring.c      the buffer between them
+ *                  crew.c      threads that wait for devices
+ *                  rate.c      ... as many as that pays
+ *                  slab.c      bytes that wait to be taken
  *                  extent.c    holes, and copying by reference
  *                  meta.c      metadata and attributes of an inode
  *                  owner.c     users and groups by name

@@ -14,12 +14,13 @@ cd "$TOP_SRCDIR" || exit 1
 
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
-diag size text ustar path parts thread hash opts bytes
-ring pace signals
+diag size text ustar path parts thread hash opts bytes rate
+ring pace signals crew slab dirlist
 record meta extent owner temp end_fd end_tape output pass names seal select below nameset
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
-route walk walking walkdir links gate instream intake outlet newfile gating gatemake
-inodes apply pool order
+route walk walking walkdir walkscout scout links gate instream intake outlet newfile gating gatemake
+inodes apply pool order fetch
+ahead
 pack packing packfile packattr packtar restore object regular hardlink untar untaring untardir untarfile packread packout
 unpack
 listing stats host spec specpack budget options specdst
@@ -30,7 +31,7 @@ main
 '
 
 # The two halves, which must not know of each other.
-source_half='route walk walking walkdir links packing pack packfile packattr packtar packread packout'
+source_half='route walk walking walkdir walkscout scout dirlist fetch ahead links packing pack packfile packattr packtar packread packout'
 sink_half='temp gate inodes apply object regular hardlink restore unpack pool untar sink gating gatemake below order untaring untardir untarfile'
 
 # HEADER: the rooms that may include it.
@@ -54,7 +55,7 @@ _Exit quick_exit: -
 
 printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag options cli bufcli stats main thread list
 
-openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir pack packfile packtar spec specpack outlet newfile gatemake below specdst packread
+openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specpack outlet newfile gatemake below specdst
 
 open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main intake output outlet newfile names create extract specdst
 

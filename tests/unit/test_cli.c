@@ -400,7 +400,7 @@ static void help_has_every_option(void **state)
 {
 	static const char *const heads[] = {
 		"-m, --memory=SIZE ", "-p, --fill=PERCENT ", "    --low=PERCENT ",
-		"-j, --jobs=N ", "    --preserve=LIST ", "    --no-preserve=LIST ",
+		"-j, --jobs=N ", "    --read-ahead=WHEN ", "    --preserve=LIST ", "    --no-preserve=LIST ",
 		"    --names ", "    --reflink=WHEN ", "-k, --keep-old-files ",
 		"    --unlink-first ", "    --keep-directory-symlink ",
 		"-n, --dry-run ", "-v, --verbose ", "-q, --quiet ", "    --stats ",
