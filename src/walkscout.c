@@ -118,11 +118,12 @@ static void offer_below(struct offer *offer, struct scout *scout, unsigned level
 {
 	const struct dirlist *list = &scout->list;
 	struct scout **link = &scout->below;
-	size_t place = scout->directories;
+	size_t place;
 
 	if (!crew_is_done(offer->walk->crew, &scout->task) || scout->fd < 0 ||
 	    scout->more || scout->list_err != 0)
 		return;
+	place = scout->directories;
 	for (; *link && !offer_is_full(offer); link = &(*link)->next) {
 		if (level < LEVELS_MAX)
 			offer_below(offer, *link, level + 1);
