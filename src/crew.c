@@ -35,12 +35,13 @@ struct crew {
 	struct crew_config config;
 	struct lock lock;
 	struct bell work;	/* for helpers */
+	struct bell rest;	/* ... who are too many for now */
 	struct bell done;	/* for the owner */
 
 	struct queue urgent, others;
 	unsigned urgent_running;
 	unsigned descriptors;	/* held, or about to be */
-	unsigned idle;
+	unsigned idle;		/* helpers who wait for work */
 	bool stop;
 	const struct task *awaited[2];
 
@@ -65,6 +66,7 @@ struct crew *crew_new(const struct crew_config *config)
 	crew->config = *config;
 	lock_init(&crew->lock);
 	bell_init(&crew->work);
+	bell_init(&crew->rest);
 	bell_init(&crew->done);
 	rate_begin(&crew->rate, n ? n : 2, n ? n : CREW_MAX, clock_ns());
 	return crew;
@@ -77,6 +79,7 @@ void crew_free(struct crew *crew)
 	for (unsigned i = 0; i < crew->started; i++)
 		free(crew->helpers[i].buffer);
 	bell_destroy(&crew->done);
+	bell_destroy(&crew->rest);
 	bell_destroy(&crew->work);
 	lock_destroy(&crew->lock);
 	free(crew);
@@ -113,12 +116,11 @@ static struct queue *queue_of(struct crew *crew, const struct task *task)
 }
 
 /* What a helper may begin now, or NULL. */
-static struct task *crew_next(struct crew *crew, const struct helper *helper)
+static struct task *crew_next(struct crew *crew)
 {
 	struct task *urgent = crew->urgent.first;
 
-	if (helper->index >= crew->level ||
-	    crew->descriptors >= crew->config.descriptors)
+	if (crew->descriptors >= crew->config.descriptors)
 		return NULL;
 	if (urgent && (!crew->others.first ||
 		       2 * crew->urgent_running < crew->level))
@@ -168,6 +170,15 @@ static void helper_do(struct helper *helper, struct task *task)
 		bell_ring(&crew->done);
 }
 
+/* With the lock held; until the level rises. */
+static void helper_rest(struct crew *crew)
+{
+	/* The bell may have called for somebody. */
+	if (crew->idle > 0)
+		bell_ring(&crew->work);
+	bell_wait(&crew->rest, &crew->lock);
+}
+
 static void helper_main(void *arg)
 {
 	struct helper *helper = arg;
@@ -175,8 +186,13 @@ static void helper_main(void *arg)
 
 	lock_take(&crew->lock);
 	while (!crew->stop) {
-		struct task *task = crew_next(crew, helper);
+		struct task *task;
 
+		if (helper->index >= crew->level) {
+			helper_rest(crew);
+			continue;
+		}
+		task = crew_next(crew);
 		if (task) {
 			helper_do(helper, task);
 			continue;
@@ -238,17 +254,14 @@ static void crew_set_level(struct crew *crew, unsigned level)
 
 	crew->level = level;
 	crew_staff(crew);
-	/* Those who were sent to rest don't know of it. */
 	if (more)
-		bell_ring_all(&crew->work);
+		bell_ring_all(&crew->rest);
 }
 
-/* Wakes as many as there is work for; those who rest may be among them. */
+/* Wakes as many as there is work for. */
 static void crew_wake(struct crew *crew, size_t tasks)
 {
-	if (crew->idle == 0 || tasks == 0)
-		return;
-	if (tasks >= crew->idle || crew->level < crew->started) {
+	if (tasks >= crew->idle) {
 		bell_ring_all(&crew->work);
 		return;
 	}
@@ -391,6 +404,11 @@ void crew_forget(struct crew *crew)
 	lock_give(&crew->lock);
 }
 
+unsigned crew_level(const struct crew *crew)
+{
+	return crew->level;
+}
+
 unsigned crew_most(const struct crew *crew)
 {
 	return crew->most;
@@ -403,6 +421,7 @@ bool crew_stop(struct crew *crew, unsigned ms)
 	lock_take(&crew->lock);
 	crew->stop = true;
 	bell_ring_all(&crew->work);
+	bell_ring_all(&crew->rest);
 	lock_give(&crew->lock);
 	for (unsigned i = 0; i < crew->started; i++) {
 		uint64_t now = clock_ns();

@@ -81,6 +81,9 @@ bool crew_is_idle(struct crew *crew);
 /* A new beginning: nothing was asked of helpers for a while. */
 void crew_forget(struct crew *crew);
 
+/* How many helpers there should be now. */
+unsigned crew_level(const struct crew *crew);
+
 /* The most helpers that were at work. */
 unsigned crew_most(const struct crew *crew);
 

@@ -13,6 +13,7 @@
 
 enum {
 	SCOUTS_MAX = 128,
+	SCOUTS_SPARE = 8,
 	LEVELS_MAX = 8,		/* of scouts, one below the other */
 };
 
@@ -21,6 +22,7 @@ struct offer {
 	struct walk *walk;
 	struct task *tasks[SCOUTS_MAX];
 	size_t count;
+	unsigned most;
 };
 
 void walk_scout(struct walk *walk, struct crew *crew, unsigned most)
@@ -109,8 +111,7 @@ static bool offer_one(struct offer *offer, struct scout **link, int parent,
 
 static bool offer_is_full(const struct offer *offer)
 {
-	return offer->walk->scouts >= offer->walk->scouts_most ||
-	       offer->count == SCOUTS_MAX;
+	return offer->walk->scouts >= offer->most || offer->count == SCOUTS_MAX;
 }
 
 /* Those below one that is done, and so on. */
@@ -191,7 +192,12 @@ void walk_look_ahead(struct walk *walk)
 	struct offer offer = { .walk = walk };
 	size_t i = walk->depth;
 
-	/* What is left of a directory that can be skipped as a whole is. */
+	/* Files want to be fetched, too: a few more than can be at work. */
+	offer.most = 2 * crew_level(walk->crew) + SCOUTS_SPARE;
+	if (offer.most > walk->scouts_most)
+		offer.most = walk->scouts_most;
+
+	/* Frames that have nothing left, and files, are passed over. */
 	while (i-- > 0 && !offer_is_full(&offer))
 		if (walk->frames[i].fd >= 0 &&
 		    walk->frames[i].next != walk->frames[i].end)
