@@ -11,7 +11,8 @@
  * all at once, as in a cache, the window is closed again.  ahead.c has the details.
  *
  * Nothing is told here, and nothing changes but the time at which things are looked
- * at.  Used by the packing thread; bounded by the window, the slab and the descriptors.
+ * at.  Used by the packing thread; bounded by the window, the slab
+ * (a quarter of the ring, at least 256 KiB, at most 32 MiB) and the descriptors.
  */
 #ifndef TARPIPE_AHEAD_H
 #define TARPIPE_AHEAD_H

@@ -114,7 +114,18 @@ static void fetch_list(struct fetch *fetch)
 	fetch->listed = fetch->text_len >= 0;
 }
 
-/* Reads it if it is small, else says that it will be read. */
+/* Says that it will be read, from the beginning. */
+static void fetch_advise(struct fetch *fetch, size_t size)
+{
+	if (size > ADVISED)
+		size = ADVISED;
+	if (!slab_promise(fetch->slab, size))
+		return;
+	fetch->advised = size;
+	(void)posix_fadvise(fetch->fd, 0, (off_t)size, POSIX_FADV_WILLNEED);
+}
+
+/* Reads it if it is small. */
 static void fetch_contents(struct fetch *fetch)
 {
 	const struct fetch_rules *rules = fetch->rules;
@@ -127,7 +138,7 @@ static void fetch_contents(struct fetch *fetch)
 	if (fetch->st.st_nlink == 1 && size <= rules->small)
 		fetch->data = slab_take(fetch->slab, size + 1);
 	if (!fetch->data) {
-		(void)posix_fadvise(fetch->fd, 0, ADVISED, POSIX_FADV_WILLNEED);
+		fetch_advise(fetch, size);
 		return;
 	}
 	fetch->read = true;
@@ -221,6 +232,7 @@ void fetch_init(struct fetch *fetch, const struct fetch_rules *rules,
 	fetch->made_up = fetch->listed = fetch->read = false;
 	fetch->data = NULL;
 	fetch->got = 0;
+	fetch->advised = 0;
 	fetch->text_len = -1;
 }
 
@@ -229,4 +241,6 @@ void fetch_drop(struct fetch *fetch)
 	fetch_close(fetch);
 	slab_give(fetch->slab, fetch->data);
 	fetch->data = NULL;
+	slab_release(fetch->slab, fetch->advised);
+	fetch->advised = 0;
 }

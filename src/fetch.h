@@ -60,6 +60,7 @@ struct fetch {
 	bool read;		/* whole, into `data`: `got` bytes, up to size + 1 ... */
 	unsigned char *data;	/* a piece of the slab, or NULL */
 	ssize_t got;		/* ... or -1: `err` */
+	size_t advised;		/* bytes that the kernel was asked to read */
 };
 
 /* Sets up the task for an item; its strings and descriptors outlive it. */

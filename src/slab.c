@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "slab.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,6 +27,7 @@ struct slab {
 	size_t size;
 	size_t head, tail, wrap;
 	bool wrapped;
+	size_t promised;
 };
 
 struct slab *slab_new(size_t size)
@@ -120,5 +120,26 @@ void slab_give(struct slab *slab, void *piece)
 	lock_take(&slab->lock);
 	((struct head *)((unsigned char *)piece - ALIGN))->given = true;
 	slab_advance(slab);
+	lock_give(&slab->lock);
+}
+
+bool slab_promise(struct slab *slab, size_t size)
+{
+	bool fits;
+
+	lock_take(&slab->lock);
+	fits = size <= slab->size - slab->promised;
+	if (fits)
+		slab->promised += size;
+	lock_give(&slab->lock);
+	return fits;
+}
+
+void slab_release(struct slab *slab, size_t size)
+{
+	if (size == 0)
+		return;
+	lock_take(&slab->lock);
+	slab->promised -= size;
 	lock_give(&slab->lock);
 }

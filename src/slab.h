@@ -9,6 +9,7 @@
 #ifndef TARPIPE_SLAB_H
 #define TARPIPE_SLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct slab;
@@ -24,5 +25,12 @@ void *slab_take(struct slab *slab, size_t size);
 
 /* Gives a piece back; NULL is none. */
 void slab_give(struct slab *slab, void *piece);
+
+/*
+ * Bytes that are to be read into memory of somebody else's (the page cache), as many at one
+ * time as the slab has.  Returns false when they would be too many.
+ */
+bool slab_promise(struct slab *slab, size_t size);
+void slab_release(struct slab *slab, size_t size);
 
 #endif

@@ -190,6 +190,21 @@ static void slab_refuses_what_never_fits(void **state)
 	slab_free(NULL);
 }
 
+static void slab_promises_no_more_than_it_has(void **state)
+{
+	struct slab *slab = slab_new(4096);
+
+	(void)state;
+	assert_true(slab_promise(slab, 4000));
+	assert_false(slab_promise(slab, 97));
+	assert_false(slab_promise(slab, SIZE_MAX));
+	assert_true(slab_promise(slab, 96));
+	slab_release(slab, 0);
+	slab_release(slab, 4000);
+	assert_true(slab_promise(slab, 4000));
+	slab_free(slab);
+}
+
 /* ---- crew ---- */
 
 static struct lock lock = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER };
@@ -413,6 +428,7 @@ int main(void)
 		cmocka_unit_test(rate_leaves_out_what_was_skipped),
 		cmocka_unit_test(slab_pieces_do_not_overlap),
 		cmocka_unit_test(slab_refuses_what_never_fits),
+		cmocka_unit_test(slab_promises_no_more_than_it_has),
 		cmocka_unit_test(crew_does_all),
 		cmocka_unit_test(crew_gives_back_what_was_not_begun),
 		cmocka_unit_test(crew_waits_for_either),
