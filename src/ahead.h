@@ -10,9 +10,9 @@
  * packer takes the items in the same order, with what was found.  When helpers find
  * all at once, as in a cache, the window is closed again.  ahead.c has the details.
  *
- * Nothing is told here, and nothing changes but the time at which things are looked
- * at.  Used by the packing thread; bounded by the window, the slab
- * (a quarter of the ring, at least 256 KiB, at most 32 MiB) and the descriptors.
+ * Nothing is told here, and nothing changes but the time at which things are looked at.
+ * What is ahead is bounded by the window, by the slab, a quarter of the ring (but 256 KiB
+ * to 32 MiB), and by the descriptors.  Used by the packing thread.
  */
 #ifndef TARPIPE_AHEAD_H
 #define TARPIPE_AHEAD_H

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,6 +58,15 @@ WRAPPED(void *, realloc, void *old, size_t size)
 WRAPPED(void *, calloc, size_t count, size_t size)
 {
 	return fault_due(CALLOC, NULL, NULL) ? NULL : __real_calloc(count, size);
+}
+
+static bool no_threads;
+
+WRAPPED(int, pthread_create, pthread_t *id, const pthread_attr_t *attributes,
+	void *(*run)(void *), void *arg)
+{
+	return no_threads ? EAGAIN :
+			    __real_pthread_create(id, attributes, run, arg);
 }
 
 /* ---- a run ---- */
@@ -482,6 +492,20 @@ static void without_memory_it_goes_on(void **state)
 	assert_int_equal(diag_status(), STATUS_OK);
 }
 
+static void without_threads_the_packer_does_all(void **state)
+{
+	char *plain;
+
+	(void)state;
+	make_tree();
+	plain = strdup(all(READ_AHEAD_OFF));
+	no_threads = true;
+	assert_string_equal(all(4), plain);
+	no_threads = false;
+	assert_int_equal(ahead_helpers(ahead), 0);
+	free(plain);
+}
+
 static void paths_without_memory_come_all_the_same(void **state)
 {
 	char *plain;
@@ -623,6 +647,7 @@ int main(void)
 		TEST(what_may_pass_is_left_to_the_packer),
 		TEST(directories_that_fail_are_told_once),
 		TEST(without_memory_it_goes_on),
+		TEST(without_threads_the_packer_does_all),
 		TEST(paths_without_memory_come_all_the_same),
 		TEST(a_stuck_helper_holds_nobody),
 		TEST(it_can_be_left_at_any_item),
