@@ -305,6 +305,11 @@ static void slot_fill(struct ahead *ahead, struct slot *slot,
 
 	slot->item = *item;
 	slot->path_len = 0;
+	/* Without memory for the path the walk says something shorter. */
+	if (len < name_len || strcmp(path + len - name_len, item->name) != 0) {
+		path = item->name;
+		len = name_len;
+	}
 	if (len + 1 > slot->path_room) {
 		bigger = realloc(slot->path, len + 1);
 		if (!bigger) {

@@ -4,9 +4,10 @@
  * it again and again.
  *
  * It begins with the least and doubles as long as each doubling makes them faster by a tenth
- * at least; the first that does not is taken back, and tried again later, since a run's
- * files and devices change: at once when going back made them slower than the trial was,
- * else after a time that doubles, too.  Nothing is tried while nobody waits for them.
+ * at least; a half more is seen at once, less only after a while, since devices work in
+ * bursts.  A doubling that gains nothing is taken back, and tried again later, after a
+ * time that doubles, too: files and devices change.  Nothing is tried while nobody
+ * waits for them.
  */
 #ifndef TARPIPE_RATE_H
 #define TARPIPE_RATE_H
@@ -17,9 +18,10 @@
 struct rate {
 	unsigned least, most;	/* what it may say */
 	unsigned level;		/* what it says */
+	bool begun;		/* there was a first look, which counts for nothing */
 	bool trying;		/* the level was raised, and has yet to prove itself */
-	double before;		/* units a second below that level ... */
-	double tried;		/* ... and 0, or at the level that was taken back */
+	double before;		/* units a second below that level */
+	double done, passed;	/* at this level: units, nanoseconds */
 	uint64_t since;		/* the last look ... */
 	uint64_t units, waited;	/* ... and what there was then */
 	uint64_t hold, until;	/* how long, and until when it is not raised again */

@@ -115,10 +115,8 @@ static void frame_take(struct walk *walk, struct frame *frame, struct scout *sco
 	if (err != 0)
 		tell_unread(walk, err);
 	frame->end = walk->list.places_len;
-	if (frame->end == frame->first)
-		return;
-	frame->scouts = scout->below;
-	scout->below = NULL;
+	if (frame->end == frame->first)		/* no memory for it */
+		(void)scouts_end(walk, &frame->scouts);
 	for (struct scout *s = frame->scouts; s; s = s->next)
 		s->place += frame->first;
 }
@@ -289,8 +287,13 @@ bool stack_enter(struct walk *walk, int parent, const char *name, size_t name_at
 		.end = walk->list.places_len,
 	};
 	struct scout *scout = walk->scouted;
-	bool entered = stack_push(walk, &frame, parent, name, extra);
+	bool entered;
 
+	if (scout) {
+		frame.scouts = scout->below;
+		scout->below = NULL;
+	}
+	entered = stack_push(walk, &frame, parent, name, extra);
 	if (entered && scout)
 		frame_take(walk, &walk->frames[walk->depth - 1], scout);
 	else if (entered && !way)

@@ -101,7 +101,7 @@ bool walk_is_wanted(struct walk *walk, bool directory);
 /* What a scout has found at that place, taken off the frame's; NULL: nothing of use. */
 struct scout *scouts_take(struct walk *walk, struct frame *frame, size_t place);
 
-/* Frees one that was taken, and all below. */
+/* Frees one that was taken; there is nothing below any more. */
 void scouts_drop(struct walk *walk, struct scout *scout);
 
 /*

@@ -65,7 +65,7 @@ bool scouts_end(struct walk *walk, struct scout **list)
 /* Failures that are the helpers' own: who comes later may fare better. */
 static bool is_ours(int err)
 {
-	return err == EMFILE || err == ENFILE || err == ENOMEM;
+	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EINTR;
 }
 
 struct scout *scouts_take(struct walk *walk, struct frame *frame, size_t place)

@@ -274,6 +274,31 @@ static void names_are_asked_for_once_and_not_touched(void **state)
 	free(plain);
 }
 
+static void the_destination_is_left_out(void **state)
+{
+	struct stat st;
+	const char *said;
+	char *plain;
+
+	(void)state;
+	make_tree();
+	st = stat_of("src/d5");
+	config.walk.avoid = true;
+	config.walk.avoid_dev = st.st_dev;
+	config.walk.avoid_ino = st.st_ino;
+	capture_begin(STDERR_FILENO);
+	plain = strdup(all(READ_AHEAD_OFF));
+	(void)capture_end();
+	for (int i = 0; i < 10; i++) {
+		capture_begin(STDERR_FILENO);
+		assert_string_equal(all(16), plain);
+		said = capture_end();
+		assert_string_equal(said, "tarpipe: src/d5: left out: it is the "
+					  "destination\n");
+	}
+	free(plain);
+}
+
 static void what_is_skipped_does_not_come(void **state)
 {
 	struct walk_item item;
@@ -637,6 +662,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(items_are_those_of_the_walk),
 		TEST(names_are_asked_for_once_and_not_touched),
+		TEST(the_destination_is_left_out),
 		TEST(what_is_skipped_does_not_come),
 		TEST(descriptors_stay_within_their_share),
 		TEST(small_files_are_read),

@@ -86,7 +86,7 @@ static void rate_steps_back_from_what_gained_nothing(void **state)
 	}
 	assert_int_equal(others, 0);
 	assert_true(at_16 > 0);			/* it is tried again ... */
-	assert_true(at_8 > 10 * at_16);		/* ... seldom */
+	assert_true(at_8 > 4 * at_16);		/* ... seldom */
 }
 
 static void rate_never_falls_below_the_least(void **state)
@@ -120,7 +120,7 @@ static void rate_may_be_fixed(void **state)
 
 static uint64_t burst(unsigned level)
 {
-	return now < 130 * (uint64_t)MS ? 100 : level;
+	return now < 100 * (uint64_t)MS ? 100 : level;
 }
 
 static void rate_forgets_a_measure_that_was_none(void **state)
@@ -132,13 +132,32 @@ static void rate_forgets_a_measure_that_was_none(void **state)
 	assert_int_equal(serve(&rate, burst, 600, true), 64);
 }
 
+/* As many in each tenth of a second, all at its beginning. */
+static uint64_t in_bursts(unsigned level)
+{
+	(void)level;
+	return now / MS % 100 < 5 ? 40 : 0;
+}
+
+static void rate_is_not_misled_by_bursts(void **state)
+{
+	struct rate rate;
+	unsigned high = 0;
+
+	(void)state;
+	rate_start(&rate, 2, 64);
+	for (unsigned i = 0; i < 10000; i++)
+		high += serve(&rate, in_bursts, 1, true) > 16;
+	assert_in_range(high, 0, 2000);
+}
+
 static void rate_leaves_out_what_was_skipped(void **state)
 {
 	struct rate rate;
 
 	(void)state;
 	rate_start(&rate, 2, 64);
-	serve(&rate, each_adds, 45, true);
+	serve(&rate, each_adds, 100, true);
 	assert_int_equal(rate.level, 4);
 	now += 3600 * (uint64_t)1000 * MS;
 	rate_skip(&rate, now, units, waited);
@@ -425,6 +444,7 @@ int main(void)
 		cmocka_unit_test(rate_stays_when_nobody_waits),
 		cmocka_unit_test(rate_may_be_fixed),
 		cmocka_unit_test(rate_forgets_a_measure_that_was_none),
+		cmocka_unit_test(rate_is_not_misled_by_bursts),
 		cmocka_unit_test(rate_leaves_out_what_was_skipped),
 		cmocka_unit_test(slab_pieces_do_not_overlap),
 		cmocka_unit_test(slab_refuses_what_never_fits),
