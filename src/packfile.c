@@ -28,15 +28,19 @@ static int pack_small(struct pack *pack, struct file *file)
 	size_t head_size = record_size(RECORD_FILE, file->head.name_len, 0);
 	size_t end_size = record_size(RECORD_END, 0, 0);
 	size_t size = (size_t)file->in.st.st_size, used = head_size;
-	unsigned char *at = ring_reserve(
-		pack->ring, head_size + record_size(RECORD_PIECE, 0, size + 1) +
-				    end_size);
+	size_t need = head_size + record_size(RECORD_PIECE, 0, size + 1) +
+		      end_size;
+	unsigned char *at;
 	struct record piece = { .type = RECORD_PIECE };
 	struct record end = { .type = RECORD_END };
 	ssize_t n = 0;
 
+	if (ring_room(pack->ring) < need)
+		source_pause(&file->in);
+	at = ring_reserve(pack->ring, need);
 	if (!at)
 		return -1;
+	source_resume(&file->in);
 	if (size > 0)
 		n = source_read(&file->in, at + head_size + RECORD_DATA_AT);
 	source_note(pack, &file->in);

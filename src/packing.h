@@ -90,7 +90,8 @@ struct source {
 	int fd;
 	struct stat st;			/* as it was when it was opened */
 	struct fetch *fetch;		/* NULL, or what was found ahead: then fd may be -1 */
-	uint64_t since;			/* 0, or when its first call began */
+	uint64_t since;			/* 0, or when its first call began ... */
+	uint64_t spent;			/* ... and 0, or how long they took so far */
 };
 
 enum source_found {
@@ -115,6 +116,10 @@ ssize_t source_read(const struct source *source, unsigned char *to);
 
 /* The packer is through with it, or will go on with long reads: tells how long it took. */
 void source_note(struct pack *pack, struct source *source);
+
+/* Waits for the ring come in between: they don't count. */
+void source_pause(struct source *source);
+void source_resume(struct source *source);
 
 void source_close(struct source *source);
 

@@ -59,6 +59,7 @@ static int open_here(struct pack *pack, struct source *source)
 {
 	source->fetch = NULL;
 	source->since = clock_ns();
+	source->spent = 0;
 	source->fd = open_file(pack);
 	if (source->fd < 0) {
 		pack_tell(pack, errno, "opening");
@@ -76,7 +77,7 @@ static int open_ahead(struct pack *pack, struct source *source,
 		      struct fetch *fetch)
 {
 	source->fetch = fetch;
-	source->since = 0;
+	source->since = source->spent = 0;
 	source->fd = fetch->fd;
 	fetch->fd = -1;
 	source->st = fetch->st;
@@ -110,6 +111,20 @@ void source_note(struct pack *pack, struct source *source)
 	if (source->since != 0)
 		ahead_note(pack->ahead, clock_ns() - source->since);
 	source->since = 0;
+}
+
+void source_pause(struct source *source)
+{
+	if (source->since != 0)
+		source->spent = clock_ns() - source->since;
+	source->since = 0;
+}
+
+void source_resume(struct source *source)
+{
+	if (source->spent != 0)
+		source->since = clock_ns() - source->spent;
+	source->spent = 0;
 }
 
 void source_close(struct source *source)

@@ -352,19 +352,23 @@ static int file_fail(struct pack *pack, struct file *file, uint64_t at)
 static int put_small(struct pack *pack, struct file *file)
 {
 	size_t size = (size_t)file->in.st.st_size;
-	int got = member_put(pack, &file->member, 0);
 	unsigned char *at;
 	ssize_t n = 0;
+	int got;
 
+	source_pause(&file->in);
+	got = member_put(pack, &file->member, 0);
 	if (got != 0)
 		return got;
 	if (size == 0) {
+		source_resume(&file->in);
 		source_note(pack, &file->in);
 		return packout_end(pack->out);
 	}
 	at = packout_room(pack->out, size + 1);
 	if (!at)
 		return -1;
+	source_resume(&file->in);
 	n = source_read(&file->in, at);
 	source_note(pack, &file->in);
 	if (n < 0)
