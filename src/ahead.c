@@ -380,6 +380,8 @@ static size_t give_group(struct ahead *ahead)
 	for (; given < GROUP && can_give(ahead); given++) {
 		struct slot *slot = give(ahead);
 
+		if (slot->item.event == WALK_ENTER)
+			walk_look_ahead(ahead->walk);
 		if (slot->item.event != WALK_ENTRY)
 			continue;
 		slot->queued = true;

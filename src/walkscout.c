@@ -13,7 +13,7 @@
 
 enum {
 	SCOUTS_MAX = 128,
-	SCOUTS_SPARE = 8,
+	SCOUTS_SPARE = 16,
 	LEVELS_MAX = 8,		/* of scouts, one below the other */
 };
 
@@ -22,7 +22,7 @@ struct offer {
 	struct walk *walk;
 	struct task *tasks[SCOUTS_MAX];
 	size_t count;
-	unsigned most;
+	unsigned most;		/* that there may be */
 };
 
 void walk_scout(struct walk *walk, struct crew *crew, unsigned most)
@@ -114,6 +114,22 @@ static bool offer_is_full(const struct offer *offer)
 	return offer->walk->scouts >= offer->most || offer->count == SCOUTS_MAX;
 }
 
+/*
+ * Is there room for one more in a list?  It may have half of what the others leave: what
+ * is in the next directory comes before what is beside it, and is not known yet.
+ */
+static bool offer_has_room(const struct offer *offer, const struct scout *first)
+{
+	unsigned beside = 0, others;
+
+	if (offer_is_full(offer))
+		return false;
+	for (; first; first = first->next)
+		beside++;
+	others = offer->walk->scouts - beside;
+	return beside < (offer->most - others + 1) / 2;
+}
+
 /* Those below one that is done, and so on. */
 static void offer_below(struct offer *offer, struct scout *scout, unsigned level)
 {
@@ -125,12 +141,13 @@ static void offer_below(struct offer *offer, struct scout *scout, unsigned level
 	    scout->more || scout->list_err != 0)
 		return;
 	place = scout->directories;
-	for (; *link && !offer_is_full(offer); link = &(*link)->next) {
+	for (; *link; link = &(*link)->next) {
 		if (level < LEVELS_MAX)
 			offer_below(offer, *link, level + 1);
 		place = (*link)->place + 1;
 	}
-	for (; place < list->places_len && !offer_is_full(offer); place++) {
+	for (; place < list->places_len &&
+	       offer_has_room(offer, scout->below); place++) {
 		const char *name = list->names + list->places[place].name + 1;
 
 		if (!offer_one(offer, link, scout->fd, &scout->st, name, place))
@@ -170,13 +187,14 @@ static void offer_frame(struct offer *offer, size_t index)
 	struct scout **link = &frame->scouts;
 	size_t place = dirlist_directories(&walk->list, frame->next, frame->end);
 
-	for (; *link && !offer_is_full(offer); link = &(*link)->next) {
+	for (; *link; link = &(*link)->next) {
 		/* What is below would have to be asked about by paths of its own. */
 		if (!walk->config.wanted)
 			offer_below(offer, *link, 1);
 		place = (*link)->place + 1;
 	}
-	for (; place < frame->end && !offer_is_full(offer); place++) {
+	for (; place < frame->end &&
+	       offer_has_room(offer, frame->scouts); place++) {
 		char *name = walk->list.names + walk->list.places[place].name;
 
 		if (!is_wanted_at(walk, index, name))

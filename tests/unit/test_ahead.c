@@ -585,9 +585,10 @@ static void a_stuck_helper_holds_nobody(void **state)
 	gate_open = false;
 	fault_set(PREAD, (struct fault){ .times = EVERY_TIME, .hook = wait_for_gate });
 	begin(4);
-	(void)next();
-	while (fault_hits(PREAD) == 0)
+	while (fault_hits(PREAD) == 0) {
+		assert_int_not_equal(next().event, WALK_END);
 		usleep(1000);
+	}
 	ring_abort(ring, EINTR);
 	while (got == 0)
 		got = ahead_next(ahead, &item);
