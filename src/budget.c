@@ -43,14 +43,15 @@ static unsigned at_most(unsigned n, unsigned most)
 }
 
 /* The least is what one worker and a walk need; below that it can't be helped. */
-void budget_share(struct budget *budget, unsigned jobs, bool tree)
+void budget_share(struct budget *budget, unsigned jobs, bool tree,
+		  unsigned held)
 {
-	unsigned all = fds_free();
+	unsigned all = fds_free(), each = FDS_WORKER + held;
 
 	budget->workers = jobs;
-	while (budget->workers > 1 && budget->workers * FDS_WORKER > all / 3)
+	while (budget->workers > 1 && budget->workers * each > all / 3)
 		budget->workers--;
-	all -= at_most(all, budget->workers * FDS_WORKER);
+	all -= at_most(all, budget->workers * each);
 	budget->walk = budget->references = budget->ahead = 0;
 	if (tree) {
 		budget->walk = at_most(all / 4, 64);

@@ -18,8 +18,10 @@ struct budget {
 
 /*
  * Raises the soft limit to the hard one, and shares out what is free of it for `jobs`
- * workers at most; with `tree` there is a source to be walked.
+ * workers at most, each of which keeps `held` beside its own; with `tree` there is a source
+ * to be walked.
  */
-void budget_share(struct budget *budget, unsigned jobs, bool tree);
+void budget_share(struct budget *budget, unsigned jobs, bool tree,
+		  unsigned held);
 
 #endif

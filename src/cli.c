@@ -150,6 +150,9 @@ static const struct option_row rows[] = {
 	  "once the ring is full, read on when it has\n"
 	  "fallen to this (default: as soon as a quarter\n"
 	  "is free)", NULL, ALL, false },
+	{ BUFFERING, "no-cache", 0, NULL, option_flag, AT(no_cache),
+	  "leave nothing in the page cache of what is read\n"
+	  "and written", NULL, ALL, false },
 	{ BUFFERING, "jobs", 'j', "N", set_jobs, AT(jobs),
 	  "threads that restore or compress, 1 to 64\n"
 	  "(default: one for each CPU, at most 8)",

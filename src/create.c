@@ -299,7 +299,7 @@ int create_run(const struct opts *opts)
 		return 0;
 	if (spec_resolve_create(&create.spec, opts, create.dir) == 0 &&
 	    choose(&create) == 0) {
-		budget_share(&create.budget, opts->jobs, true);
+		budget_share(&create.budget, opts->jobs, true, 0);
 		create.outlet = outlet_open(opts);
 		if (!opts->file || strcmp(opts->file, "-") == 0)
 			diag_list_beside();

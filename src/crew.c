@@ -223,7 +223,7 @@ int helper_known(const struct helper *helper, dev_t dev)
 	return helper->dev == dev ? helper->known : -1;
 }
 
-void helper_know(struct helper *helper, dev_t dev, bool answer)
+void helper_know(struct helper *helper, dev_t dev, int answer)
 {
 	helper->dev = dev;
 	helper->known = answer;

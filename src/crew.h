@@ -103,6 +103,6 @@ void *helper_buffer(struct helper *helper, size_t size);
 
 /* What was last found out about a device: -1 nothing. */
 int helper_known(const struct helper *helper, dev_t dev);
-void helper_know(struct helper *helper, dev_t dev, bool answer);
+void helper_know(struct helper *helper, dev_t dev, int answer);
 
 #endif

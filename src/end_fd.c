@@ -120,6 +120,22 @@ void end_out_init(struct end_out *out, int fd, size_t block)
 	out->stream = end_prepare(fd);
 }
 
+void end_out_uncached(struct end_out *out, struct cache *cache,
+		      const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode) && !S_ISBLK(st->st_mode))
+		return;
+	cache_begin_out(&out->data, cache, out->fd, st->st_dev);
+	if (out->data.cache)
+		cache_stream(&out->data);
+}
+
+static ssize_t write_once(struct end_out *out, const void *bytes, size_t size)
+{
+	return out->data.cache ? cache_write(&out->data, bytes, size, 0) :
+				 write(out->fd, bytes, size);
+}
+
 size_t end_out_share(const struct end_out *out, size_t size)
 {
 	size_t share = out->block;
@@ -136,7 +152,7 @@ int end_out_write(struct end_out *out, const void *bytes, size_t size)
 	const unsigned char *at = bytes;
 
 	while (size > 0) {
-		ssize_t n = write(out->fd, at, size);
+		ssize_t n = write_once(out, at, size);
 
 		if (n < 0 && call_again(out->fd, POLLOUT))
 			continue;
@@ -157,6 +173,7 @@ int end_out_close(struct end_out *out, bool sync)
 
 	if (sync && fsync(out->fd) != 0 && errno != EINVAL && errno != EROFS)
 		err = errno;
+	cache_end_out(&out->data);
 	if (close(out->fd) != 0 && errno != EINTR && err == 0)
 		err = errno;
 	out->fd = -1;

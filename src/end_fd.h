@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cache.h"
 #include "ring.h"
 
 /* Bytes that one call moves at most where it may choose. */
@@ -37,6 +38,7 @@ struct end_out {
 	int fd;
 	size_t block;
 	bool stream;
+	struct cache_file data;	/* --no-cache; zeroed: off */
 	uint64_t bytes;		/* written so far: safely out, as far as known */
 };
 
@@ -49,6 +51,13 @@ bool end_prepare(int fd);
 /* Sets up an end on a descriptor, which stays the caller's; enlarges a pipe. */
 void end_in_init(struct end_in *in, int fd, size_t block, struct ring *ring);
 void end_out_init(struct end_out *out, int fd, size_t block);
+
+/*
+ * It leaves nothing in the page cache, where it is a file or a block device (`st`); before
+ * its first byte.  The cache is the caller's and lives longer than the end.
+ */
+void end_out_uncached(struct end_out *out, struct cache *cache,
+		      const struct stat *st);
 
 /*
  * Reads once, at most `most` bytes (> 0), and hands over the blocks that are whole.

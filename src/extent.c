@@ -2,10 +2,13 @@
 #include "extent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +73,37 @@ bool extent_zero(const void *bytes, size_t len)
 	return len == 0 || (at[0] == 0 && memcmp(at, at + 1, len - 1) == 0);
 }
 
+/* ---- space set aside ---- */
+
+static bool space_able(struct extent_space *space, int fd, dev_t dev)
+{
+	struct statfs fs;
+
+	if (!space->asked || space->dev != dev) {
+		space->asked = true;
+		space->dev = dev;
+		space->able = fstatfs(fd, &fs) == 0 &&
+			      fs.f_type == EXT4_SUPER_MAGIC;
+	}
+	return space->able;
+}
+
+int extent_reserve(struct extent_space *space, int fd, dev_t dev, uint64_t size)
+{
+	int got;
+
+	if (!space_able(space, fd, dev))
+		return 0;
+	do
+		got = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size);
+	while (got != 0 && errno == EINTR);
+	if (got == 0)
+		return 1;
+	if (errno == EOPNOTSUPP || errno == ENOSYS)
+		space->able = false;	/* ext3's files */
+	return errno == ENOSPC || errno == EDQUOT ? -1 : 0;
+}
+
 /* ---- references ---- */
 
 enum {
@@ -86,6 +120,7 @@ struct pair {
 
 struct references {
 	enum reflink mode;
+	unsigned ways;		/* enum ability: what may be tried */
 	struct lock lock;
 	unsigned most;		/* descriptors under way */
 	unsigned places;	/* ... that are still free */
@@ -94,6 +129,13 @@ struct references {
 	size_t npairs;
 };
 
+static unsigned all_abilities(enum reflink mode)
+{
+	return mode == REFLINK_NEVER  ? 0 :
+	       mode == REFLINK_ALWAYS ? CAN_CLONE :
+					CAN_CLONE | CAN_RANGE;
+}
+
 struct references *references_new(enum reflink mode, unsigned descriptors)
 {
 	struct references *refs = calloc(1, sizeof(*refs));
@@ -101,9 +143,15 @@ struct references *references_new(enum reflink mode, unsigned descriptors)
 	if (!refs)
 		return NULL;
 	refs->mode = mode;
+	refs->ways = all_abilities(mode);
 	refs->most = refs->places = descriptors;
 	lock_init(&refs->lock);
 	return refs;
+}
+
+void references_clone_only(struct references *refs)
+{
+	refs->ways &= ~(unsigned)CAN_RANGE;
 }
 
 void references_free(struct references *refs)
@@ -112,13 +160,6 @@ void references_free(struct references *refs)
 		return;
 	lock_destroy(&refs->lock);
 	free(refs);
-}
-
-static unsigned all_abilities(enum reflink mode)
-{
-	return mode == REFLINK_NEVER  ? 0 :
-	       mode == REFLINK_ALWAYS ? CAN_CLONE :
-					CAN_CLONE | CAN_RANGE;
 }
 
 /* Under the lock. */
@@ -132,7 +173,7 @@ static struct pair *find_pair(struct references *refs, dev_t from, dev_t to)
 
 static unsigned abilities(struct references *refs, dev_t from, dev_t to)
 {
-	unsigned able = all_abilities(refs->mode);
+	unsigned able = refs->ways;
 
 	lock_take(&refs->lock);
 	const struct pair *pair = find_pair(refs, from, to);
@@ -149,8 +190,7 @@ static void forget_ability(struct references *refs,
 	struct pair *pair = find_pair(refs, copy->from, copy->to);
 	if (!pair && refs->npairs < PAIRS_MAX) {
 		pair = &refs->pairs[refs->npairs++];
-		*pair = (struct pair){ copy->from, copy->to,
-				       all_abilities(refs->mode) };
+		*pair = (struct pair){ copy->from, copy->to, refs->ways };
 	}
 	if (pair)
 		pair->able &= ~ability;

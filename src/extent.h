@@ -42,6 +42,28 @@ bool extent_has_blocks(int fd);
 /* All of `len` bytes are zero. */
 bool extent_zero(const void *bytes, size_t len);
 
+/* ---- space set aside ---- */
+
+/* A dense file of this size gets its space at once. */
+enum { EXTENT_RESERVE_MIN = 8 << 20 };
+
+/* Where that works, as found out last.  A thread's own; starts zeroed. */
+struct extent_space {
+	dev_t dev;
+	bool asked, able;
+};
+
+/*
+ * Sets space aside for `size` bytes of a new file on `dev`; its size stays 0, and where it
+ * ends shorter, ftruncate gives back what it doesn't need.  What it is for: a file that
+ * doesn't fit is told before half of it is written.  It saves no time here (1 GB to ext4:
+ * 0.13 s with and without) and no extents (5 and 5).  Only on ext4: on XFS it leaves a flag
+ * on the file, on btrfs it costs compression, in memory it would touch every page.
+ * Returns 1, 0 where it isn't done, or -1 with errno when there is not so much space
+ * (ENOSPC, EDQUOT).
+ */
+int extent_reserve(struct extent_space *space, int fd, dev_t dev, uint64_t size);
+
 /*
  * References under way, and what was learned about them: how many source
  * descriptors may wait in the ring at one time, and between which devices FICLONE or
@@ -50,6 +72,11 @@ bool extent_zero(const void *bytes, size_t len);
 struct references;
 
 struct references *references_new(enum reflink mode, unsigned descriptors);
+/*
+ * Only FICLONE from now on: copy_file_range may go through the page cache.  Before
+ * there are threads.
+ */
+void references_clone_only(struct references *refs);
 void references_free(struct references *refs);
 
 /* A reference from `from` to `to` is worth a try. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "cache.h"
 #include "diag.h"
 #include "instream.h"
 #include "intake.h"
@@ -320,7 +321,7 @@ int extract_run(const struct opts *opts)
 	if (extract.intake) {
 		/* Followed links give files further paths, which nobody could order. */
 		budget_share(&extract.budget, opts->keep_dirlink ? 1 : opts->jobs,
-			     false);
+			     false, opts->no_cache ? CACHE_HELD : 0);
 		if (make_rings(&extract) == 0)
 			number = extract_all(&extract);
 	}

@@ -3,20 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 enum { ADVISED = 1 << 20 };	/* bytes of a large file that are asked for ahead */
-
-/* Not in <linux/magic.h>. */
-#ifndef CONFIGFS_MAGIC
-#define CONFIGFS_MAGIC 0x62656570
-#endif
-#ifndef MQUEUE_MAGIC
-#define MQUEUE_MAGIC 0x19800202
-#endif
 
 /* ---- the single calls ---- */
 
@@ -31,23 +21,25 @@ int fetch_open(int parent, const char *name, bool mine)
 	return fd;
 }
 
-ssize_t fetch_read_at(int fd, void *to, size_t len, uint64_t offset)
+ssize_t fetch_read_at(struct cache_file *file, void *to, size_t len,
+		      uint64_t offset)
 {
 	ssize_t n;
 
 	do
-		n = pread(fd, to, len, (off_t)offset);
+		n = cache_read(file, to, len, offset);
 	while (n < 0 && errno == EINTR);
 	return n;
 }
 
 /* One call, but where it comes back with less, which need not be the end on a network. */
-ssize_t fetch_read(int fd, unsigned char *to, size_t size)
+ssize_t fetch_read(struct cache_file *file, unsigned char *to, size_t size)
 {
 	size_t have = 0;
 
 	do {
-		ssize_t n = fetch_read_at(fd, to + have, size + 1 - have, have);
+		ssize_t n = fetch_read_at(file, to + have, size + 1 - have,
+					  have);
 
 		if (n < 0)
 			return -1;
@@ -56,31 +48,6 @@ ssize_t fetch_read(int fd, unsigned char *to, size_t size)
 		have += (size_t)n;
 	} while (have < size);
 	return (ssize_t)have;
-}
-
-/* File systems without storage, whose sizes mean nothing. */
-static bool is_made_up(const struct statfs *fs)
-{
-	static const unsigned long magics[] = {
-		PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEBUGFS_MAGIC,
-		TRACEFS_MAGIC,	    SECURITYFS_MAGIC,	 SELINUX_MAGIC,
-		SMACK_MAGIC,	    CGROUP_SUPER_MAGIC,	 CGROUP2_SUPER_MAGIC,
-		PSTOREFS_MAGIC,	    EFIVARFS_MAGIC,	 BPF_FS_MAGIC,
-		BINFMTFS_MAGIC,	    NSFS_MAGIC,		 CONFIGFS_MAGIC,
-		MQUEUE_MAGIC,
-	};
-
-	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++)
-		if ((unsigned long)fs->f_type == magics[i])
-			return true;
-	return false;
-}
-
-bool fetch_made_up(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && is_made_up(&fs);
 }
 
 /* ---- a helper's task ---- */
@@ -119,7 +86,8 @@ static void fetch_advise(struct fetch *fetch, size_t size)
 {
 	if (size > ADVISED)
 		size = ADVISED;
-	if (!slab_promise(fetch->slab, size))
+	/* What is in the cache before it is read stays there. */
+	if (fetch->rules->no_cache || !slab_promise(fetch->slab, size))
 		return;
 	fetch->advised = size;
 	(void)posix_fadvise(fetch->fd, 0, (off_t)size, POSIX_FADV_WILLNEED);
@@ -130,6 +98,8 @@ static void fetch_contents(struct fetch *fetch)
 {
 	const struct fetch_rules *rules = fetch->rules;
 	size_t size = (size_t)fetch->st.st_size;
+	struct cache cache;
+	struct cache_file file;
 
 	fetch->read = size == 0;
 	if (size == 0 || rules->wants_open(rules->arg, &fetch->st))
@@ -142,7 +112,9 @@ static void fetch_contents(struct fetch *fetch)
 		return;
 	}
 	fetch->read = true;
-	fetch->got = fetch_read(fetch->fd, fetch->data, size);
+	cache_init(&cache, rules->no_cache);
+	cache_begin_in(&file, &cache, fetch->fd, &fetch->st);
+	fetch->got = fetch_read(&file, fetch->data, size);
 	if (fetch->got < 0)
 		fetch->err = errno;
 	else
@@ -152,7 +124,7 @@ static void fetch_contents(struct fetch *fetch)
 /* Nothing of it will be asked for by its descriptor. */
 static bool is_complete(const struct fetch *fetch)
 {
-	if (!fetch->read || fetch->made_up)
+	if (!fetch->read || fetch->kind == FSKIND_MADE_UP)
 		return false;
 	return !fetch->rules->attributes ||
 	       (fetch->listed && fetch->text_len == 0);
@@ -176,11 +148,11 @@ static void fetch_file(struct fetch *fetch, struct helper *helper)
 		return;
 	known = helper_known(helper, fetch->st.st_dev);
 	if (known < 0) {
-		known = fetch_made_up(fetch->fd);
+		known = (int)fskind_of(fetch->fd);
 		helper_know(helper, fetch->st.st_dev, known);
 	}
-	fetch->made_up = known;
-	if (known)
+	fetch->kind = (enum fskind)known;
+	if (fetch->kind == FSKIND_MADE_UP)
 		return;
 	if (fetch->rules->attributes)
 		fetch_list(fetch);
@@ -229,7 +201,8 @@ void fetch_init(struct fetch *fetch, const struct fetch_rules *rules,
 	fetch->found = FETCH_NOTHING;
 	fetch->err = 0;
 	fetch->fd = -1;
-	fetch->made_up = fetch->listed = fetch->read = false;
+	fetch->kind = FSKIND_USUAL;
+	fetch->listed = fetch->read = false;
 	fetch->data = NULL;
 	fetch->got = 0;
 	fetch->advised = 0;

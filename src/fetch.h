@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "cache.h"
 #include "crew.h"
+#include "fskind.h"
 #include "slab.h"
 #include "walk.h"
 
@@ -25,6 +27,7 @@ enum { FETCH_TEXT = 256 };	/* bytes of names or of a target that are kept */
 struct fetch_rules {
 	size_t small;		/* files up to this are read whole ... */
 	bool attributes;	/* names of attributes are wanted */
+	bool no_cache;		/* nothing is to stay in the page cache */
 
 	/* ... but for those of which the descriptor is wanted, not the bytes.  Any thread. */
 	bool (*wants_open)(void *arg, const struct stat *st);
@@ -52,7 +55,7 @@ struct fetch {
 	int err;
 	int fd;			/* who takes it closes it */
 	struct stat st;
-	bool made_up;		/* its file system makes its size up */
+	enum fskind kind;	/* of its file system */
 	bool listed;		/* `text` holds the names of its attributes */
 	char text[FETCH_TEXT];	/* ... or the target of a symlink */
 	ssize_t text_len;	/* -1: the target doesn't fit, or can't be read */
@@ -75,16 +78,14 @@ void fetch_drop(struct fetch *fetch);
 /* Opens a file for reading: never through a symlink, never waiting.  -1 with errno. */
 int fetch_open(int parent, const char *name, bool mine);
 
-/* As pread, but not interrupted. */
-ssize_t fetch_read_at(int fd, void *to, size_t len, uint64_t offset);
+/* As cache_read, but not interrupted. */
+ssize_t fetch_read_at(struct cache_file *file, void *to, size_t len,
+		      uint64_t offset);
 
 /*
  * Reads a file of `size` bytes and one more, to see that there is none.  Returns the
  * bytes read, up to size + 1, or -1 with errno.
  */
-ssize_t fetch_read(int fd, unsigned char *to, size_t size);
-
-/* It is on a file system without storage, and its size means nothing. */
-bool fetch_made_up(int fd);
+ssize_t fetch_read(struct cache_file *file, unsigned char *to, size_t size);
 
 #endif

@@ -36,6 +36,8 @@ struct intake {
 	bool tape;
 	const char *shown;
 	struct pace pace;
+	struct cache cache;
+	struct cache_file data;	/* --no-cache */
 	size_t owed;		/* bytes that it has not waited for yet */
 	struct hash *hash;
 	struct ring *ring;	/* while it runs */
@@ -79,6 +81,11 @@ static int intake_begin(struct intake *intake)
 	if (!intake->tape && S_ISCHR(st.st_mode) && isatty(intake->fd))
 		return refuse(intake->shown, "is a terminal: missing -f?");
 	(void)end_prepare(intake->fd);
+	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) {
+		cache_begin_in(&intake->data, &intake->cache, intake->fd, &st);
+		if (intake->data.cache)
+			cache_stream(&intake->data);
+	}
 	if (S_ISREG(st.st_mode))
 		(void)posix_fadvise(intake->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 0;
@@ -119,6 +126,7 @@ struct intake *intake_open(const struct opts *opts)
 	if (!intake)
 		goto no_memory;
 	intake->opts = opts;
+	cache_init(&intake->cache, opts->no_cache);
 	if (intake_begin(intake) != 0)
 		goto free;
 	if (stage_resize(intake, first_size(intake)) != 0)
@@ -214,6 +222,19 @@ static size_t read_begin(struct intake *intake, size_t size)
 	return size < most ? size : most;
 }
 
+/* As end_read. */
+static ssize_t bytes_read(struct intake *intake, void *to, size_t size)
+{
+	ssize_t n;
+
+	if (!intake->data.cache)
+		return end_read(intake->fd, to, size);
+	do
+		n = cache_read(&intake->data, to, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 /* The next record, into the stage; makes that larger until it holds it. */
 static ssize_t record_read(struct intake *intake)
 {
@@ -261,7 +282,7 @@ static ssize_t stage_fill(struct intake *intake)
 		if (n == 0)
 			n = filemark_met(intake);
 	} else {
-		n = end_read(intake->fd, intake->stage, size);
+		n = bytes_read(intake, intake->stage, size);
 		if (n < 0)
 			(void)read_failed(intake);
 	}
@@ -279,7 +300,7 @@ static int stage_begin(struct intake *intake)
 		return -1;
 	while (!intake->tape && !intake->ended && intake->have < FILTER_MAGIC) {
 		unsigned char *to = intake->stage + intake->have;
-		ssize_t n = end_read(intake->fd, to,
+		ssize_t n = bytes_read(intake, to,
 				     FILTER_MAGIC - intake->have);
 
 		if (n < 0)
@@ -334,7 +355,7 @@ static ssize_t direct_read(struct intake *intake, size_t block)
 
 	if (!to)
 		return -1;
-	n = end_read(intake->fd, to, read_begin(intake, block));
+	n = bytes_read(intake, to, read_begin(intake, block));
 	if (n <= 0)
 		return n < 0 ? read_failed(intake) : 0;
 	bytes_came(intake, to, (size_t)n);
@@ -451,7 +472,7 @@ static void drain(struct intake *intake)
 	ssize_t n = 1;
 
 	while (!intake->ended && n > 0) {
-		n = end_read(intake->fd, intake->stage, intake->size);
+		n = bytes_read(intake, intake->stage, intake->size);
 		if (n > 0)
 			bytes_came(intake, intake->stage, (size_t)n);
 		intake->ended = n == 0;

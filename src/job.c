@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "cache.h"
 #include "diag.h"
 #include "pack.h"
 #include "ring.h"
@@ -280,7 +281,8 @@ int job_run(const struct opts *opts)
 		job_destroy(&job);
 		return 0;
 	}
-	budget_share(&job.budget, opts->jobs, true);
+	budget_share(&job.budget, opts->jobs, true,
+		     opts->no_cache ? CACHE_HELD : 0);
 	if (opts->dry_run)
 		job_list(&job);
 	else

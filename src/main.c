@@ -77,6 +77,8 @@
  *                  rate.c      ... as many as that pays
  *                  slab.c      bytes that wait to be taken
  *                  extent.c    holes, and copying by reference
+ *                  cache.c     reading and writing past the page cache
+ *                  fskind.c    what is special of a file system
  *                  meta.c      metadata and attributes of an inode
  *                  owner.c     users and groups by name
  *                  diag.c      messages and the exit status

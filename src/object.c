@@ -130,7 +130,7 @@ void object_reset(struct object *object)
 	object->source = -1;
 	object->temp_ino = 0;
 	object->refused = 0;
-	object->end = 0;
+	object->end = object->reserved = 0;
 	object->apply.at.fd = -1;
 	object->apply.at.handle = false;
 }

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 
 #include "apply.h"
+#include "cache.h"
 #include "diag.h"
+#include "extent.h"
 #include "restore.h"
 #include "temp.h"
 #include "thread.h"
@@ -60,6 +62,8 @@ struct object {
 	int refused;			/* LINK: why no further name is possible */
 	int source;			/* descriptor to copy from by reference, or -1 */
 	uint64_t end;			/* the file's size as it is now */
+	uint64_t reserved;		/* bytes that space was set aside for */
+	struct cache_file data;		/* how it is written */
 	struct apply apply;
 	char name[RECORD_NAME_MAX + 1];	/* final */
 };
@@ -74,6 +78,8 @@ struct worker {
 	int64_t group;			/* that new files in it get; -1: not known */
 	bool inherits;
 
+	struct cache cache;
+	struct extent_space space;
 	struct object object;
 	char temp[TEMP_NAME_SIZE];
 	unsigned char *buffer;		/* COPY_SIZE */

@@ -70,6 +70,7 @@ struct opts {
 	bool numeric;		/* --numeric-owner: -t shows numbers */
 
 	enum reflink reflink;
+	bool no_cache;		/* leave nothing in the page cache */
 	bool keep;		/* -k: existing files stay */
 	bool unlink_first;	/* free the space of an old file first */
 	bool keep_dirlink;	/* follow symlinks to directories in DST */

@@ -41,6 +41,7 @@ struct outlet {
 	const struct opts *opts;
 	struct outputs outs;
 	struct newfile file;	/* the main output, when it is a new file */
+	struct cache cache;
 	struct hash *hash;
 	struct pace pace;
 	enum outlet_state state;
@@ -109,6 +110,8 @@ static int output_check(struct outlet *outlet, struct output *out)
 			  "is a terminal: missing -f?");
 		return -1;
 	}
+	if (!out->tape)
+		end_out_uncached(&out->end, &outlet->cache, &out->st);
 	outlet->tape |= out->tape;
 	unit_raise(outlet, out);
 	return 0;
@@ -218,6 +221,7 @@ struct outlet *outlet_open(const struct opts *opts)
 		return NULL;
 	}
 	outlet->opts = opts;
+	cache_init(&outlet->cache, opts->no_cache);
 	outlet->file.dir = outlet->file.hold = -1;
 	if (open_all(outlet) == 0)
 		return outlet;
@@ -232,6 +236,7 @@ void outlet_free(struct outlet *outlet)
 	for (int i = 0; i < outlet->outs.count; i++)
 		if (outlet->outs.out[i].end.fd >= 0)
 			close(outlet->outs.out[i].end.fd);
+	cache_destroy(&outlet->cache, outlet->state != OUTLET_ENDED);
 	newfile_drop(&outlet->file);
 	hash_free(outlet->hash);
 	free(outlet->block);

@@ -33,6 +33,7 @@ static int pack_new_ahead(struct pack *pack)
 					     pack_small_max(pack),
 			.attributes = pack_keeps(pack, PRESERVE_XATTR |
 							       PRESERVE_ACL),
+			.no_cache = config->opts->no_cache,
 			.wants_open = pack->tar ? packtar_wants_open :
 						  pack_may_reference,
 			.arg = pack,
@@ -53,6 +54,7 @@ struct pack *pack_new(const struct pack_config *config)
 		return NULL;
 	pack->config = *config;
 	pack->ring = config->ring;
+	cache_init(&pack->cache, config->opts->no_cache);
 	pack->piece_max = most < PIECE_MAX ? most : PIECE_MAX;
 	pack->links = links_new();
 	pack->owners = owners_new();

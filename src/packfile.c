@@ -143,6 +143,7 @@ static int pack_pieces(struct pack *pack, struct file *file)
 		return -1;
 	if (source_made_up(pack, &file->in))
 		return pack_to_end(pack, file);
+	source_sequential(pack, &file->in);
 	file->size = (uint64_t)file->in.st.st_size;
 	got = pack_extents(pack, file);
 	if (got < 0)

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 
 #include "ahead.h"
+#include "cache.h"
 #include "diag.h"
+#include "fskind.h"
 #include "links.h"
 #include "meta.h"
 #include "owner.h"
@@ -31,6 +33,7 @@ struct pack {
 	struct names *listed;		/* NULL: all is packed */
 	struct walk_item item;
 	size_t piece_max;
+	struct cache cache;
 
 	struct xattr_buffer names;	/* attributes of the object at hand */
 	size_t names_len;
@@ -38,7 +41,7 @@ struct pack {
 
 	dev_t asked_dev;		/* last file system asked about ... */
 	bool asked;
-	bool made_up;			/* ... whether its sizes are made up */
+	enum fskind kind;		/* ... of what kind it is */
 
 	struct packtar *tar;		/* -c; NULL: records */
 	struct packout *out;
@@ -92,6 +95,7 @@ struct source {
 	struct fetch *fetch;		/* NULL, or what was found ahead: then fd may be -1 */
 	uint64_t since;			/* 0, or when its first call began ... */
 	uint64_t spent;			/* ... and 0, or how long they took so far */
+	struct cache_file data;		/* how it is read */
 };
 
 enum source_found {
@@ -107,12 +111,19 @@ enum source_found source_open(struct pack *pack, struct source *source);
 /* It is on a file system without storage, and its size means nothing. */
 bool source_made_up(struct pack *pack, const struct source *source);
 
+/*
+ * It will be read from its begin to its end, in many reads.  Of use on network file systems and FUSE only: there it doubles the requests under way (5 ms each,
+ * 32 MB: 0.36 s instead of 0.69).  On disks reads of 256 KiB are as fast without (128 KiB of
+ * read-ahead: 0.60 and 0.60 s for 1 GB), or faster.
+ */
+void source_sequential(struct pack *pack, const struct source *source);
+
 /* As fetch_read_at; only of one with a descriptor. */
-ssize_t source_read_at(const struct source *source, void *to, size_t len,
+ssize_t source_read_at(struct source *source, void *to, size_t len,
 		       uint64_t offset);
 
 /* As fetch_read, of the size that it has by fstat. */
-ssize_t source_read(const struct source *source, unsigned char *to);
+ssize_t source_read(struct source *source, unsigned char *to);
 
 /* The packer is through with it, or will go on with long reads: tells how long it took. */
 void source_note(struct pack *pack, struct source *source);

@@ -3,6 +3,7 @@
 #include "packing.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +101,7 @@ enum source_found source_open(struct pack *pack, struct source *source)
 		got = open_here(pack, source);
 	if (got != 0)
 		return SOURCE_GONE;
+	cache_begin_in(&source->data, &pack->cache, source->fd, &source->st);
 	if (S_ISREG(source->st.st_mode))
 		return SOURCE_OPEN;
 	source_close(source);
@@ -136,16 +138,27 @@ void source_close(struct source *source)
 
 /* ---- reading ---- */
 
-bool source_made_up(struct pack *pack, const struct source *source)
+static enum fskind source_kind(struct pack *pack, const struct source *source)
 {
 	if (source->fetch)
-		return source->fetch->made_up;
+		return source->fetch->kind;
 	if (!pack->asked || pack->asked_dev != source->st.st_dev) {
 		pack->asked = true;
 		pack->asked_dev = source->st.st_dev;
-		pack->made_up = fetch_made_up(source->fd);
+		pack->kind = fskind_of(source->fd);
 	}
-	return pack->made_up;
+	return pack->kind;
+}
+
+bool source_made_up(struct pack *pack, const struct source *source)
+{
+	return source_kind(pack, source) == FSKIND_MADE_UP;
+}
+
+void source_sequential(struct pack *pack, const struct source *source)
+{
+	if (source_kind(pack, source) == FSKIND_REMOTE)
+		(void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 void source_tell_size(struct pack *pack, const struct source *source,
@@ -170,18 +183,19 @@ void source_tell_error(struct pack *pack, int err, uint64_t offset,
 		  (unsigned long long)offset, so);
 }
 
-ssize_t source_read_at(const struct source *source, void *to, size_t len,
+ssize_t source_read_at(struct source *source, void *to, size_t len,
 		       uint64_t offset)
 {
-	return fetch_read_at(source->fd, to, len, offset);
+	return fetch_read_at(&source->data, to, len, offset);
 }
 
-ssize_t source_read(const struct source *source, unsigned char *to)
+ssize_t source_read(struct source *source, unsigned char *to)
 {
 	const struct fetch *fetch = source->fetch;
 
 	if (!fetch || !fetch->read)
-		return fetch_read(source->fd, to, (size_t)source->st.st_size);
+		return fetch_read(&source->data, to,
+				  (size_t)source->st.st_size);
 	if (fetch->got < 0) {
 		errno = fetch->err;
 		return -1;

@@ -430,6 +430,7 @@ static int put_large(struct pack *pack, struct file *file)
 	int got;
 
 	source_note(pack, &file->in);
+	source_sequential(pack, &file->in);
 	put_holes(pack, file, &losses);
 	file->size = (uint64_t)file->in.st.st_size;
 	got = member_put(pack, &file->member, losses);

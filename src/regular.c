@@ -90,6 +90,8 @@ void file_begin(struct worker *worker, const struct record *record,
 					DIAG_NO_SPECIAL) != 0)
 		return;
 	learn_group(worker);
+	cache_begin_out(&object->data, &worker->cache, object->apply.at.fd,
+			gate_facts(worker->dir)->dev);
 	/* Writes behind the end would have xfs fill the holes in advance. */
 	if (object->sparse &&
 	    ftruncate(object->apply.at.fd, (off_t)record->meta.size) == 0)
@@ -103,8 +105,8 @@ static int write_all(struct worker *worker, const unsigned char *bytes,
 	char what[64];
 
 	while (len > 0) {
-		ssize_t n = pwrite(worker->object.apply.at.fd, bytes, len,
-				   (off_t)offset);
+		ssize_t n = cache_write(&worker->object.data, bytes, len,
+					offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -162,6 +164,31 @@ static int write_data(struct worker *worker, const unsigned char *bytes,
 	return 0;
 }
 
+/*
+ * Before the first bytes of a large file: who has no room for it says so now.  Only in a
+ * copy: there the size is a file's own, and not what an archive says.  Returns 0, or -1
+ * after a message; the object is then gone.
+ */
+static int reserve(struct worker *worker)
+{
+	struct object *object = &worker->object;
+	uint64_t size = object->apply.meta.size;
+	int got;
+
+	if (object->sparse || size < EXTENT_RESERVE_MIN ||
+	    worker->restore->config.opts->mode != MODE_COPY)
+		return 0;
+	got = extent_reserve(&worker->space, object->apply.at.fd,
+			     gate_facts(worker->dir)->dev, size);
+	if (got < 0) {
+		object_tell(worker, errno, "fallocate");
+		object_discard(worker);
+		return -1;
+	}
+	object->reserved = got > 0 ? size : 0;
+	return 0;
+}
+
 static void file_data(struct worker *worker, const void *bytes, size_t len,
 		      uint64_t offset)
 {
@@ -171,6 +198,8 @@ static void file_data(struct worker *worker, const void *bytes, size_t len,
 		object_discard(worker);
 		return;
 	}
+	if (offset == 0 && reserve(worker) != 0)
+		return;
 	if (write_data(worker, bytes, len, offset) == 0)
 		count_add(&worker->restore->counts.bytes, len);
 }
@@ -192,13 +221,18 @@ void file_span(struct worker *worker, const struct record *record)
 }
 
 /* Copies [from, size) by reading and writing: what can't go by reference. */
-static int copy_rest(struct worker *worker, int in, uint64_t from,
-		     uint64_t size)
+static int copy_rest(struct worker *worker, int in, const struct stat *st,
+		     uint64_t from, uint64_t size)
 {
+	struct cache_file data;
+
+	if (from == 0 && reserve(worker) != 0)
+		return -1;
+	cache_begin_in(&data, &worker->cache, in, st);
 	while (from < size && !restore_stopped(worker->restore)) {
 		uint64_t left = size - from;
 		size_t want = left < COPY_SIZE ? (size_t)left : COPY_SIZE;
-		ssize_t n = pread(in, worker->buffer, want, (off_t)from);
+		ssize_t n = cache_read(&data, worker->buffer, want, from);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -240,7 +274,8 @@ int file_copy_from(struct worker *worker, int in, const struct stat *st,
 	count_add(&restore->counts.referenced, copy.done);
 	if (object->end < copy.done && !object->sparse)
 		object->end = copy.done;
-	return copy.done < size ? copy_rest(worker, in, copy.done, size) : 0;
+	return copy.done < size ? copy_rest(worker, in, st, copy.done, size) :
+				  0;
 }
 
 void file_reference(struct worker *worker, const struct record *record)
@@ -302,12 +337,14 @@ void file_finish(struct worker *worker, uint64_t size)
 	struct object *object = &worker->object;
 	int fd = object->apply.at.fd;
 
-	if (object->end != size && ftruncate(fd, (off_t)size) != 0) {
+	if ((object->end != size || object->reserved > size) &&
+	    ftruncate(fd, (off_t)size) != 0) {
 		object_tell(worker, errno, "ftruncate");
 		object_discard(worker);
 		return;
 	}
 	apply_until(&object->apply, APPLY_TIMES);
+	cache_end_out(&object->data);
 	object->apply.at.fd = -1;
 	if (close(fd) != 0) {
 		object_tell(worker, errno, "close");

@@ -385,6 +385,7 @@ struct worker *worker_new(struct restore *restore, unsigned index)
 	worker->dirfd = -1;
 	worker->object.source = -1;
 	worker->object.apply.at.fd = -1;
+	cache_init(&worker->cache, restore->config.opts->no_cache);
 	worker->buffer = malloc(COPY_SIZE);
 	worker->value = malloc(XATTR_VALUE_MAX);
 	if (!worker->buffer || !worker->value) {
@@ -399,6 +400,7 @@ void worker_free(struct worker *worker)
 	if (!worker)
 		return;
 	object_abandon(worker);
+	cache_destroy(&worker->cache, restore_stopped(worker->restore));
 	free(worker->buffer);
 	free(worker->value);
 	free(worker);

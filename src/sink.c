@@ -19,6 +19,8 @@ static int make_places(struct sink *sink)
 
 	sink->refs = references_new(config->opts->reflink,
 				    config->budget->references);
+	if (sink->refs && config->opts->no_cache)
+		references_clone_only(sink->refs);
 	sink->owners = owners_new();
 	sink->gate = gate_new(&gate);
 	sink->inodes = sink->gate ? inodes_new(sink->gate) : NULL;

@@ -15,8 +15,8 @@ cd "$TOP_SRCDIR" || exit 1
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
 diag size text ustar path parts thread hash opts bytes rate
-ring pace signals crew slab dirlist
-record meta extent owner temp end_fd end_tape output pass names seal select below nameset
+ring pace signals fskind crew slab dirlist
+record meta extent owner temp end_fd end_tape output pass names seal select below nameset cache
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
 route walk walking walkdir walkscout scout links gate instream intake outlet newfile gating gatemake
 inodes apply pool order fetch
@@ -57,7 +57,7 @@ printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc p
 
 openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specpack outlet newfile gatemake below specdst
 
-open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: spec owner buffer main intake output outlet newfile names create extract specdst
+open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec owner buffer main intake output outlet newfile names create extract specdst
 
 fopen: size meta names
 '

@@ -139,6 +139,9 @@ static void flags(void **state)
 	assert_true(opts.keep);
 	accept("--unl a b");
 	assert_true(opts.unlink_first);
+	assert_false(opts.no_cache);
+	accept("--no-cache a b");
+	assert_true(opts.no_cache);
 	accept("--reflink=always a b");
 	assert_int_equal(opts.reflink, REFLINK_ALWAYS);
 	accept("--reflink=always --reflink never a b");
@@ -400,8 +403,10 @@ static void help_has_every_option(void **state)
 {
 	static const char *const heads[] = {
 		"-m, --memory=SIZE ", "-p, --fill=PERCENT ", "    --low=PERCENT ",
-		"-j, --jobs=N ", "    --read-ahead=WHEN ", "    --preserve=LIST ", "    --no-preserve=LIST ",
-		"    --names ", "    --reflink=WHEN ", "-k, --keep-old-files ",
+		"-j, --jobs=N ", "    --read-ahead=WHEN ",
+		"    --preserve=LIST ", "    --no-preserve=LIST ",
+		"    --names ", "    --reflink=WHEN ", "    --no-cache ",
+		"-k, --keep-old-files ",
 		"    --unlink-first ", "    --keep-directory-symlink ",
 		"-n, --dry-run ", "-v, --verbose ", "-q, --quiet ", "    --stats ",
 		"-h, --help ", "    --version ",

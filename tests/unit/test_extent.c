@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -54,6 +56,29 @@ WRAPPED(ssize_t, copy_file_range, int in, off_t *from, int out, off_t *to,
 	return __real_copy_file_range(in, from, out, to, len, flags);
 }
 
+/* What file system it is, and what becomes of the next fallocate calls. */
+static long magic;
+static int reserve_errors[4];
+static unsigned asked, reserved;
+
+WRAPPED(int, fstatfs, int fd, struct statfs *fs)
+{
+	(void)fd;
+	asked++;
+	fs->f_type = magic;
+	return 0;
+}
+
+WRAPPED(int, fallocate, int fd, int mode, off_t from, off_t size)
+{
+	(void)fd;
+	assert_int_equal(mode, FALLOC_FL_KEEP_SIZE);
+	assert_int_equal(from, 0);
+	assert_int_equal(size, 12345);
+	errno = reserve_errors[reserved++];
+	return errno ? -1 : 0;
+}
+
 enum { BLOCK = 64 << 10 };
 
 static int setup(void **state)
@@ -61,6 +86,9 @@ static int setup(void **state)
 	faults_clear();
 	clone_error = EOPNOTSUPP;
 	cloned = 0;
+	magic = EXT4_SUPER_MAGIC;
+	asked = reserved = 0;
+	memset(reserve_errors, 0, sizeof(reserve_errors));
 	return tree_setup(state);
 }
 
@@ -647,6 +675,78 @@ static void nothing_but_hole_is_not_believed_of_a_file_with_blocks(void **state)
 	references_free(refs);
 }
 
+static void clones_may_be_all_that_is_tried(void **state)
+{
+	struct references *refs = references_new(REFLINK_AUTO, 1);
+	struct extent_copy copy = { 0 };
+	int in;
+
+	(void)state;
+	references_clone_only(refs);
+	fault_set(RANGE, (struct fault){ .times = EVERY_TIME });
+	assert_true(references_possible(refs, 1, 1));
+	in = put_picture("f", "##");
+	assert_int_equal(copy_to(refs, in, &copy), 0);
+	assert_int_equal(copy.done, 0);
+	assert_int_equal(cloned, 1);
+	assert_int_equal(fault_hits(RANGE), 0);
+	assert_false(references_possible(refs, copy.from, copy.to));
+	close(in);
+	references_free(refs);
+}
+
+/* ---- space set aside ---- */
+
+static void space_is_set_aside_on_ext4(void **state)
+{
+	struct extent_space space = { 0 };
+
+	(void)state;
+	assert_int_equal(extent_reserve(&space, 0, 1, 12345), 1);
+	assert_int_equal(extent_reserve(&space, 0, 1, 12345), 1);
+	assert_int_equal(asked, 1);
+	assert_int_equal(reserved, 2);
+	magic = BTRFS_SUPER_MAGIC;
+	assert_int_equal(extent_reserve(&space, 0, 2, 12345), 0);
+	assert_int_equal(asked, 2);
+	magic = EXT4_SUPER_MAGIC;
+	assert_int_equal(extent_reserve(&space, 0, 1, 12345), 1);
+	assert_int_equal(reserved, 3);
+}
+
+static void no_space_is_an_error(void **state)
+{
+	struct extent_space space = { 0 };
+
+	(void)state;
+	reserve_errors[0] = ENOSPC;
+	reserve_errors[1] = EINTR;
+	reserve_errors[2] = EDQUOT;
+	assert_int_equal(extent_reserve(&space, 0, 1, 12345), -1);
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(extent_reserve(&space, 0, 1, 12345), -1);
+	assert_int_equal(errno, EDQUOT);
+	assert_int_equal(reserved, 3);
+}
+
+static void who_can_not_set_aside_is_not_asked_again(void **state)
+{
+	static const int never[] = { EOPNOTSUPP, ENOSYS };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct extent_space space = { 0 };
+
+		reserved = 0;
+		reserve_errors[0] = EFBIG;
+		reserve_errors[1] = never[i];
+		assert_int_equal(extent_reserve(&space, 0, 1, 12345), 0);
+		assert_int_equal(extent_reserve(&space, 0, 1, 12345), 0);
+		assert_int_equal(extent_reserve(&space, 0, 1, 12345), 0);
+		assert_int_equal(reserved, 2);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -677,6 +777,10 @@ int main(void)
 		TEST(a_cancel_stops_a_copy),
 		TEST(holes_that_can_not_be_found_are_read),
 		TEST(nothing_but_hole_is_not_believed_of_a_file_with_blocks),
+		TEST(space_is_set_aside_on_ext4),
+		TEST(no_space_is_an_error),
+		TEST(who_can_not_set_aside_is_not_asked_again),
+		TEST(clones_may_be_all_that_is_tried),
 	};
 
 	return cmocka_run_group_tests_name("extent", tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -27,6 +29,10 @@
 #include "record.h"
 #include "sink.h"
 #include "tree.h"
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
 
 /* ---- the calls that may fail, by the path below the scratch directory ---- */
 
@@ -111,6 +117,24 @@ WRAPPED(int, fdatasync, int fd)
 	return fd_due(FDATASYNC, fd, NULL) ? -1 : __real_fdatasync(fd);
 }
 
+static long made_up_magic;	/* the file system that files are on; 0: what it is */
+static unsigned advised;	/* files that are read from begin to end */
+
+WRAPPED(int, fstatfs, int fd, struct statfs *fs)
+{
+	int got = __real_fstatfs(fd, fs);
+
+	if (made_up_magic != 0)
+		fs->f_type = made_up_magic;
+	return got;
+}
+
+WRAPPED(int, posix_fadvise, int fd, off_t from, off_t size, int advice)
+{
+	advised += advice == POSIX_FADV_SEQUENTIAL && from == 0 && size == 0;
+	return __real_posix_fadvise(fd, from, size, advice);
+}
+
 /* ---- copying "src" into "dst" ---- */
 
 static struct sink sink;
@@ -127,6 +151,8 @@ static int setup(void **state)
 {
 	faults_clear();
 	made_up_value = 0;
+	made_up_magic = 0;
+	advised = 0;
 	if (tree_setup(state) != 0)
 		return -1;
 	put_dir("src");
@@ -947,6 +973,28 @@ static void owners_are_named_before_they_are_used(void **state)
 	assert_null(strstr(user + 1, "USER("));		/* once */
 }
 
+static void large_files_on_a_network_are_read_in_order(void **state)
+{
+	static const struct { long magic; unsigned times; } kinds[] = {
+		{ FUSE_SUPER_MAGIC, 1 }, { NFS_SUPER_MAGIC, 1 },
+		{ (int)0xFF534D42, 1 },		/* CIFS, where it has a sign */
+		{ EXT4_SUPER_MAGIC, 0 }, { TMPFS_MAGIC, 0 },
+	};
+	static unsigned char bytes[1 << 20];
+
+	(void)state;
+	put_noise(bytes, sizeof(bytes), 1);
+	put_bytes("src/large", bytes, sizeof(bytes));
+	put_file("src/small", "small");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		made_up_magic = kinds[i].magic;
+		advised = 0;
+		assert_string_equal(copy(), "");
+		assert_int_equal(advised, kinds[i].times);
+		assert_bytes("dst/large", bytes, sizeof(bytes));
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 /* ---- what is chosen ---- */
@@ -1103,6 +1151,7 @@ int main(void)
 		TEST(links_among_names_of_a_list),
 		TEST(what_is_not_wanted_does_not_arrive),
 		TEST(paths_arrive_cut_short),
+		TEST(large_files_on_a_network_are_read_in_order),
 	};
 
 	return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
