@@ -26,7 +26,8 @@ count_calls() {
 
 for n in $few $many; do
 	context="$n files"
-	traced -c -- tarpipe src-$n dst-$n
+	# A traced call sleeps, as one that waits for a disk does.
+	traced -c -- tarpipe --read-ahead=off src-$n dst-$n
 	assert_status 0
 	assert_same_tree src-$n dst-$n
 	count_calls
@@ -42,6 +43,11 @@ ok '... and these were counted' test "$each" -ge 850
 
 # Traced alone, by a filter in the kernel, the rest runs at its own speed.
 if strace --seccomp-bpf -f -o /dev/null -e trace=futex true 2>/dev/null; then
+	context='look-ahead'
+	traced --seccomp-bpf -e trace=getrusage,clone3,clone -- tarpipe -j 2 src-$many warm
+	ok 'a warm cache costs next to no call to see whether it is one' \
+		test "$(grep -c getrusage "$base/lib/trace")" -lt $((many / 10))
+	ok '... and no thread' test "$(grep -c clone "$base/lib/trace")" -le 3
 	for jobs in 1 2 8; do
 		context="-j $jobs"
 		traced --seccomp-bpf -e trace=futex -- tarpipe -j $jobs src-$many futex-$jobs
