@@ -115,6 +115,12 @@ cp results kept
 bench --from kept
 assert_status 0
 ok '--from reports without measuring' grep -q '^| small, ext4 | ' "$out"
+cp tree/README before
+bench --readme --from /dev/null
+assert_status 1
+bench --readme --from nothing
+assert_status 1
+ok 'what holds no results leaves the README alone' cmp before tree/README
 
 digests() { sed -n 's/.*digest \([0-9a-f]*\).*/\1/p' "$1" | sort -u; }
 bench --scenario small --dest tmpfs --peers none --seed 7
@@ -129,14 +135,16 @@ ok 'no file is left' is_bare
 
 wait_long() { wait_for "$@" || wait_for "$@" || wait_for "$@"; }
 
-# leaves_nothing SIGNAL STATUS: stopped while a device is limited
+# leaves_nothing SIGNAL STATUS [-]: stopped while a device is limited; with - its
+# whole process group is
 leaves_nothing() {
+	alone=$([ -z "${3:-}" ] || echo setsid)
 	: >said
-	env TARPIPE="$TARPIPE" TMPDIR="$work/tmp" sh "$run" --disk "$work/disk" --part 40 \
+	$alone env TARPIPE="$TARPIPE" TMPDIR="$work/tmp" sh "$run" --disk "$work/disk" --part 40 \
 		--rounds 99 --scenario slow-dest,slow-source,small --peers none >/dev/null 2>said &
 	bench_pid=$!
 	ok "$1: it runs" wait_long grep -q 'round 2' said
-	kill -s "$1" "$bench_pid"
+	kill -s "$1" -- "${3:-}$bench_pid"
 	bench_status=0
 	wait "$bench_pid" 2>/dev/null || bench_status=$?
 	is "$bench_status" "$2" "$1: it dies of it"
@@ -147,4 +155,5 @@ leaves_nothing() {
 }
 leaves_nothing TERM 143
 leaves_nothing KILL 137
+leaves_nothing KILL 137 -
 done_testing

@@ -42,7 +42,8 @@ join_group() {
 	group=$(group_name)
 }
 
-group_name() { echo "$top/tarpipe-bench.$$"; }
+# The guard is another process than the one that it is named after.
+group_name() { echo "$top/tarpipe-bench.${run_pid:-$$}"; }
 
 leave_group() {
 	[ -z "$group" ] || echo $$ >"$top/cgroup.procs"

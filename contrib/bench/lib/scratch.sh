@@ -7,7 +7,8 @@
 # a process of its own that no signal but KILL reaches, waits until `run` has ended
 # in whatever way, and only it cleans up: limits of devices, control group, mounts,
 # the image on a disk, the directory.  It learns of the end by a pipe that `run`
-# alone holds open (descriptor 9; every long-lived child closes its own).
+# alone holds open (descriptor 9; every long-lived child closes its own).  It has a
+# session of its own: `timeout -k` and terminals send KILL and HUP to a whole group.
 
 start_scratch() {
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/tarpipe-bench.XXXXXX") || die 'no scratch directory'
@@ -22,7 +23,13 @@ start_scratch() {
 	: >"$results"
 	: >"$scratch/limited"
 	running=''
-	guard &
+	export here scratch disk_image
+	setsid sh -c '
+		for room in base scratch limits; do
+			. "$here/lib/$room.sh"
+		done
+		run_pid=$1 group=""
+		guard' sh $$ &
 	guard_pid=$!
 	exec 9>"$scratch/alive"
 	trap 'end_scratch' EXIT
