@@ -240,6 +240,9 @@ static int put_times(struct tar_writer *writer, const struct meta *meta)
 {
 	time_t seconds = header_time(&meta->mtime);
 
+	/* A whole one that the field can't hold libarchive writes right, and binary there. */
+	if (meta->mtime.tv_nsec == 0)
+		seconds = meta->mtime.tv_sec;
 	archive_entry_set_mtime(writer->entry, seconds, 0);
 	if ((seconds != meta->mtime.tv_sec || meta->mtime.tv_nsec != 0) &&
 	    pax_put_time(&writer->records, "mtime", &meta->mtime) != 0)
