@@ -483,7 +483,6 @@ static void give_first(struct ahead *ahead)
 static int window_next(struct ahead *ahead)
 {
 	ahead->self = false;
-	window_judge(ahead);
 	if (ahead->taken == ahead->given)
 		give_first(ahead);
 	else if (--ahead->until_give == 0)
@@ -527,6 +526,9 @@ static int next_direct(struct ahead *ahead, struct walk_item *item)
 static int next_any(struct ahead *ahead, struct walk_item *item)
 {
 	slot_leave(ahead);
+	/* Before it is looked for an item: who leaves gives none. */
+	if (ahead->open)
+		window_judge(ahead);
 	if (ahead->open && ahead->leaving && ahead->taken == ahead->given)
 		ahead->open = false;
 	if (!ahead->open)

@@ -657,6 +657,50 @@ static void fast_ones_do_not(void **state)
 	assert_int_equal(ahead_helpers(ahead), 0);
 }
 
+/* All items, from the moment on that the window was opened, and closed again. */
+static void count_all(unsigned entered, unsigned files)
+{
+	struct walk_item item;
+
+	begin(READ_AHEAD_AUTO);
+	for (int i = 0; i < 8; i++) {
+		usleep(100);
+		ahead_note(ahead, 1000000);
+	}
+	do {
+		usleep(20);
+		item = next();
+		entered -= item.event == WALK_ENTER;
+		files -= item.event == WALK_ENTRY;
+		use();
+	} while (item.event != WALK_END && entered <= 1000000);
+	assert_int_equal(entered, 0);
+	assert_int_equal(files, 0);
+	assert_true(ahead_helpers(ahead) > 0);
+}
+
+/*
+ * Many directories, and descriptors for few of them: the window is empty again and
+ * again, also when it turns out that it doesn't pay.
+ */
+static void an_empty_window_is_left(void **state)
+{
+	char path[64];
+
+	(void)state;
+	put_dir("src");
+	for (int i = 0; i < 700; i++) {
+		snprintf(path, sizeof(path), "src/d%d", i);
+		put_dir(path);
+	}
+	config.descriptors = 12;
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(path, sizeof(path), "src/f%u", i);
+		put_file(path, "");
+		count_all(701, i + 1);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -681,6 +725,7 @@ int main(void)
 		TEST(slow_files_open_the_window),
 		TEST(files_that_were_preempted_do_not),
 		TEST(fast_ones_do_not),
+		TEST(an_empty_window_is_left),
 	};
 
 	return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
