@@ -35,6 +35,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "crew.h"
 #include "thread.h"
 
@@ -70,6 +71,7 @@ struct closing {
 struct ahead {
 	struct ahead_config config;
 	struct walk *walk;
+	const char *root, *root_as;	/* as it was begun with */
 	struct names *names;		/* of the root's list, or NULL */
 
 	bool open;			/* there is a window */
@@ -83,6 +85,7 @@ struct ahead {
 	uint64_t taken, ready, given;	/* counts of items; the oldest one is at hand */
 	bool at_hand;
 	size_t paths;			/* bytes in the window */
+	struct bytes member;		/* ahead_member's */
 	unsigned give_back;		/* descriptors that the crew has to be told of */
 
 	struct closing *closings;	/* a queue in an array */
@@ -191,6 +194,7 @@ void ahead_free(struct ahead *ahead)
 		free(ahead->slots[i].path);
 	free(ahead->slots);
 	free(ahead->closings);
+	bytes_free(&ahead->member);
 	free(ahead);
 }
 
@@ -504,6 +508,8 @@ void ahead_begin(struct ahead *ahead, const char *path, const char *as,
 		 bool follow, struct names *names)
 {
 	slot_leave(ahead);		/* the end of the last one */
+	ahead->root = path;
+	ahead->root_as = as;
 	ahead->names = names;
 	ahead->ended = false;
 	ahead->skip = 0;
@@ -572,6 +578,26 @@ const char *ahead_path(struct ahead *ahead)
 		return walk_path(ahead->walk);
 	slot = slot_of(ahead, ahead->taken);
 	return slot->path_len > 0 ? slot->path : walk_path(ahead->walk);
+}
+
+/* The item's path, with another name for the root. */
+const char *ahead_member(struct ahead *ahead)
+{
+	struct bytes *member = &ahead->member;
+	const char *rest;
+
+	if (!ahead->at_hand || slot_of(ahead, ahead->taken)->path_len == 0)
+		return walk_member(ahead->walk);
+	rest = slot_of(ahead, ahead->taken)->path + strlen(ahead->root);
+	while (*rest == '/')
+		rest++;
+	member->len = 0;
+	if (ahead->root_as && (bytes_put(member, ahead->root_as) != 0 ||
+			       (*rest && bytes_put(member, "/") != 0)))
+		return NULL;
+	return bytes_add(member, rest, strlen(rest) + 1) == 0 ?
+		       (const char *)member->at :
+		       NULL;
 }
 
 struct fetch *ahead_fetched(struct ahead *ahead)

@@ -56,9 +56,10 @@ void ahead_begin(struct ahead *ahead, const char *path, const char *as,
 /* As walk_next.  Returns -1 when the ring was aborted. */
 int ahead_next(struct ahead *ahead, struct walk_item *item);
 
-/* As walk_skip and walk_path, for the item at hand. */
+/* As walk_skip, walk_path and walk_member, for the item at hand. */
 void ahead_skip(struct ahead *ahead);
 const char *ahead_path(struct ahead *ahead);
+const char *ahead_member(struct ahead *ahead);
 
 /*
  * What was found of the item at hand, or NULL when the calls are the packer's.  Valid until

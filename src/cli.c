@@ -53,10 +53,13 @@ enum where {
 	CREATE = 1 << MODE_CREATE,
 	EXTRACT = 1 << MODE_EXTRACT,
 	LIST = 1 << MODE_LIST,
+	COMPARE = 1 << MODE_COMPARE,
 	READ = EXTRACT | LIST,
 	BYTES = CREATE | READ,
 	TREE = COPY | EXTRACT,
 	ALL = COPY | BYTES,
+	EVERY = ALL | COMPARE,
+	STREAMS = BYTES | COMPARE,
 };
 
 static int set_mode(void *target, const struct option_use *use);
@@ -75,6 +78,7 @@ static int set_preserve(void *target, const struct option_use *use);
 static int set_no_preserve(void *target, const struct option_use *use);
 static int set_numeric(void *target, const struct option_use *use);
 static int set_reflink(void *target, const struct option_use *use);
+static int set_window(void *target, const struct option_use *use);
 
 #define AT(member) offsetof(struct opts, member)
 
@@ -82,28 +86,31 @@ static int set_reflink(void *target, const struct option_use *use);
 
 static const struct option_row rows[] = {
 	{ MODES, "create", 'c', NULL, set_mode, MODE_CREATE,
-	  "pack SRC... into a tar stream", NULL, ALL, false },
+	  "pack SRC... into a tar stream", NULL, EVERY, false },
 	{ MODES, "extract", 'x', NULL, set_mode, MODE_EXTRACT,
-	  "unpack a tar stream into DST (default .)", NULL, ALL, false },
+	  "unpack a tar stream into DST (default .)", NULL, EVERY, false },
 	{ MODES, "list", 't', NULL, set_mode, MODE_LIST,
-	  "list what is in a tar stream", NULL, ALL, false },
+	  "list what is in a tar stream", NULL, EVERY, false },
+	{ MODES, "compare", 0, NULL, set_mode, MODE_COMPARE,
+	  "tell what of DST differs from SRC, or from what\n"
+	  "is in a tar stream (-f) or a list (--manifest)", NULL, EVERY, false },
 	{ STREAM, "file", 'f', "FILE", option_once, AT(file),
 	  "the stream is in FILE, a device or tape; -: the\n"
-	  "standard input or output (default)", NULL, BYTES, false },
+	  "standard input or output (default)", NULL, STREAMS, false },
 	{ STREAM, "directory", 'C', "DIR", option_once, AT(directory),
 	  "-c: operands are names in DIR; -x: unpack in\n"
 	  "DIR, operands are patterns of what is wanted", NULL, CREATE | EXTRACT,
 	  false },
 	{ STREAM, "block-size", 's', "SIZE", set_block, 0,
-	  "size of every read and write (default 512k)", NULL, BYTES, false },
+	  "size of every read and write (default 512k)", NULL, STREAMS, false },
 	{ STREAM, "blocking-factor", 'b', "N", set_blocks, 0,
 	  "the same, in units of 512 bytes",
-	  "-b is the size of reads and writes in units of 512 bytes", BYTES,
+	  "-b is the size of reads and writes in units of 512 bytes", STREAMS,
 	  false },
 	{ STREAM, "format", 0, "NAME", set_format, 0,
 	  "-c: pax (default), gnu or ustar", NULL, CREATE, false },
 	{ STREAM, "ignore-zeros", 'i', NULL, option_flag, AT(ignore_zeros),
-	  "read on after the end, to the next archive", NULL, READ,
+	  "read on after the end, to the next archive", NULL, READ | COMPARE,
 	  false },
 	{ STREAM, "to-stdout", 'O', NULL, option_flag, AT(to_stdout),
 	  "-x: files' contents go to standard output", NULL, EXTRACT, false },
@@ -112,44 +119,48 @@ static const struct option_row rows[] = {
 	  false },
 	{ STREAM, "hash", 0, "NAME", set_hash, 0,
 	  "-c: tell the xxh3 or crc32 of what was written", NULL, CREATE, false },
+	{ STREAM, "manifest", 0, "FILE", option_once, AT(manifest),
+	  "write a list of what is copied or packed, with\n"
+	  "sha256, as mtree(5) (--compare: read one)", NULL, COPY | CREATE | COMPARE,
+	  false },
 	{ STREAM, "read-rate", 0, "SIZE", option_size, AT(read_rate),
-	  "read at most so many bytes a second", NULL, READ, false },
+	  "read at most so many bytes a second", NULL, READ | COMPARE, false },
 	{ STREAM, "write-rate", 0, "SIZE", option_size, AT(write_rate),
 	  "write at most so many bytes a second", NULL, CREATE, false },
 	{ COMPRESSION, "gzip", 'z', "LEVEL", set_filter, FILTER_GZIP,
-	  "gzip, on -j threads (levels 1 to 9, default 1)", NULL, BYTES, true },
+	  "gzip, on -j threads (levels 1 to 9, default 1)", NULL, STREAMS, true },
 	{ COMPRESSION, "zstd", 0, "LEVEL", set_filter, FILTER_ZSTD,
-	  "zstd", NULL, BYTES, true },
+	  "zstd", NULL, STREAMS, true },
 	{ COMPRESSION, "xz", 0, "LEVEL", set_filter, FILTER_XZ,
-	  "xz", NULL, BYTES, true },
+	  "xz", NULL, STREAMS, true },
 	{ COMPRESSION, "lz4", 0, "LEVEL", set_filter, FILTER_LZ4,
-	  "lz4", NULL, BYTES, true },
+	  "lz4", NULL, STREAMS, true },
 	{ COMPRESSION, "bzip2", 0, "LEVEL", set_filter, FILTER_BZIP2,
-	  "bzip2", NULL, BYTES, true },
+	  "bzip2", NULL, STREAMS, true },
 	{ CHOOSING, "exclude", 0, "PATTERN", set_choice, 0,
-	  "leave out names that match, and what is below", NULL, ALL, false },
+	  "leave out names that match, and what is below", NULL, EVERY, false },
 	{ CHOOSING, "exclude-from", 'X', "FILE", set_choice, 1,
-	  "the same for each line of FILE", NULL, ALL, false },
+	  "the same for each line of FILE", NULL, EVERY, false },
 	{ CHOOSING, "files-from", 'T', "FILE", option_once, AT(files_from),
 	  "take the names in FILE: below SRC in a copy,\n"
-	  "operands with -c, members with -x and -t", NULL, ALL, false },
+	  "operands with -c, members with -x and -t", NULL, EVERY, false },
 	{ CHOOSING, "null", 0, NULL, option_flag, AT(null),
-	  "names and patterns in such files end in NUL", NULL, ALL, false },
+	  "names and patterns in such files end in NUL", NULL, EVERY, false },
 	{ CHOOSING, "strip-components", 0, "N", set_strip, 0,
-	  "cut N leading components off names", NULL, ALL, false },
+	  "cut N leading components off names", NULL, EVERY, false },
 	{ BUFFERING, "memory", 'm', "SIZE", set_memory, AT(memory),
 	  "size of the ring, 64k or more: bytes, k, m, g, t\n"
 	  "or N% of the memory there is (default 64m)",
-	  "-m is the ring's size; modification times are always kept", ALL,
+	  "-m is the ring's size; modification times are always kept", EVERY,
 	  false },
 	{ BUFFERING, "fill", 'p', "PERCENT", option_percent, AT(fill),
 	  "begin to write when the ring is so full, and\n"
 	  "again each time it has run empty (default 0)",
-	  "-p is the fill mark, in percent; modes are always kept", ALL, false },
+	  "-p is the fill mark, in percent; modes are always kept", EVERY, false },
 	{ BUFFERING, "low", 0, "PERCENT", option_percent, AT(low),
 	  "once the ring is full, read on when it has\n"
 	  "fallen to this (default: as soon as a quarter\n"
-	  "is free)", NULL, ALL, false },
+	  "is free)", NULL, EVERY, false },
 	{ BUFFERING, "no-cache", 0, NULL, option_flag, AT(no_cache),
 	  "leave nothing in the page cache of what is read\n"
 	  "and written", NULL, ALL, false },
@@ -164,18 +175,21 @@ static const struct option_row rows[] = {
 	{ FIDELITY, "preserve", 0, "LIST", set_preserve, 0,
 	  "insist on parts of what is kept, any of mode,\n"
 	  "owner, times, links, holes, xattr, acl, special,\n"
-	  "root (of the top directory itself), all", NULL, TREE | CREATE,
+	  "root (of the top directory itself), all", NULL, TREE | CREATE | COMPARE,
 	  false },
 	{ FIDELITY, "no-preserve", 0, "LIST", set_no_preserve, 0,
-	  "do without; the last word on a part counts", NULL, TREE | CREATE,
+	  "do without; the last word on a part counts", NULL, TREE | CREATE | COMPARE,
 	  false },
 	{ FIDELITY, "names", 0, NULL, option_flag, AT(names),
 	  "map owners and groups by name, not by number", NULL, TREE, false },
 	{ FIDELITY, "numeric-owner", 0, NULL, set_numeric, 0,
-	  "by number: the default; -t shows numbers", NULL, ALL, false },
+	  "by number: the default; -t shows numbers", NULL, EVERY, false },
 	{ FIDELITY, "reflink", 0, "WHEN", set_reflink, 0,
 	  "share data on one file system: auto (default),\n"
 	  "always or never", NULL, COPY, false },
+	{ FIDELITY, "modify-window", 0, "SECONDS", set_window, 0,
+	  "seconds that times may differ by (--compare)", NULL, COMPARE,
+	  false },
 	{ EXISTING, "keep-old-files", 'k', NULL, option_flag, AT(keep),
 	  "keep files that exist", NULL, TREE, false },
 	{ EXISTING, "unlink-first", 0, NULL, option_flag, AT(unlink_first),
@@ -189,14 +203,14 @@ static const struct option_row rows[] = {
 	{ RUN, "verbose", 'v', NULL, option_count, AT(verbose),
 	  "name what is done; -t: like ls -l", NULL, ALL, false },
 	{ RUN, "quiet", 'q', NULL, option_flag, AT(quiet),
-	  "only errors", NULL, ALL, false },
+	  "only errors", NULL, EVERY, false },
 	{ RUN, "stats", 0, NULL, option_flag, AT(stats),
 	  "tell at the end what was done, how fast, and\n"
 	  "which side was slow", NULL, ALL, false },
 	{ RUN, "help", 'h', NULL, option_stop, 0,
-	  "print this and stop", NULL, ALL, false },
+	  "print this and stop", NULL, EVERY, false },
 	{ RUN, "version", 0, NULL, option_stop, 0,
-	  "print the version and stop", NULL, ALL, false },
+	  "print the version and stop", NULL, EVERY, false },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -237,19 +251,21 @@ static const struct { const char *word; unsigned bits; } parts[] = {
 #define PART_WORDS \
 	"mode, owner, times, links, holes, xattr, acl, special, root and all"
 
+static const char *const modes[] = {
+	[MODE_COPY] = "a copy", [MODE_CREATE] = "-c", [MODE_EXTRACT] = "-x",
+	[MODE_LIST] = "-t", [MODE_COMPARE] = "--compare",
+};
+
 /* --- handlers --- */
 
 static int set_mode(void *target, const struct option_use *use)
 {
-	static const char letters[] = { [MODE_CREATE] = 'c',
-					[MODE_EXTRACT] = 'x',
-					[MODE_LIST] = 't' };
 	struct opts *opts = target;
 	enum mode mode = (enum mode)use->row->offset;
 
 	if (opts->mode != MODE_COPY && opts->mode != mode) {
-		diag_fail(STATUS_USAGE, NULL, 0, "-%c and -%c: one of them" HINT,
-			  letters[opts->mode], letters[mode]);
+		diag_fail(STATUS_USAGE, NULL, 0, "%s and %s: one of them" HINT,
+			  modes[opts->mode], modes[mode]);
 		return -1;
 	}
 	opts->mode = mode;
@@ -501,6 +517,15 @@ static int set_reflink(void *target, const struct option_use *use)
 	return 0;
 }
 
+static int set_window(void *target, const struct option_use *use)
+{
+	struct opts *opts = target;
+
+	if (size_parse_number(use->value, 0, 86400, &opts->modify_window) != 0)
+		return option_refuse(use, "a number of seconds up to 86400");
+	return 0;
+}
+
 /* --- what is printed --- */
 
 static void print_help(void)
@@ -511,12 +536,16 @@ static void print_help(void)
 	      "  or:  tarpipe -c [OPTION]... SRC...    pack into a tar stream\n"
 	      "  or:  tarpipe -x [OPTION]... [DST]     unpack a stream into DST\n"
 	      "  or:  tarpipe -t [OPTION]... [PATTERN]...  list a stream\n"
+	      "  or:  tarpipe --compare [OPTION]... SRC DST  tell what differs\n"
+	      "  or:  tarpipe --compare -f FILE|--manifest=FILE [OPTION]... DST\n"
 	      "  or:  tarpipe --buffer [OPTION]...     the buffer alone; see its "
 	      "own --help\n",
 	      stdout);
 	options_print(&table);
 	fputs("\nStatus: 0 all is as asked, 1 the source changed meanwhile, "
-	      "2 something is\nmissing in the copy, 3 stopped, 64 refused.\n",
+	      "2 something is\nmissing in the copy, 3 stopped, 64 refused "
+	      "(--compare: 0 equal, 1 different,\n2 something could not be "
+	      "compared).\n",
 	      stdout);
 }
 
@@ -564,11 +593,6 @@ static void opts_default(struct opts *opts)
 /* An option that says nothing to this run is a mistake. */
 static int check_where(const struct opts *opts, uint64_t used)
 {
-	static const char *const modes[] = {
-		[MODE_COPY] = "a copy", [MODE_CREATE] = "-c",
-		[MODE_EXTRACT] = "-x", [MODE_LIST] = "-t",
-	};
-
 	for (int i = 0; i < ROWS; i++) {
 		if (!(used >> i & 1) || rows[i].where & 1U << opts->mode)
 			continue;
@@ -596,8 +620,33 @@ static int check_block(struct opts *opts)
 	return 0;
 }
 
+/* SRC... DST, or DST alone against what is no tree. */
+static int check_compared(const struct opts *opts)
+{
+	bool tree = !opts->file && !opts->manifest;
+
+	if (opts->file && opts->manifest)
+		diag_fail(STATUS_USAGE, NULL, 0,
+			  "-f and --manifest: one of them" HINT);
+	else if (tree ? opts->noperands < 2 : opts->noperands != 1)
+		diag_fail(STATUS_USAGE, NULL, 0, "what is compared? tarpipe "
+			  "--compare SRC DST, or -f FILE DST, or "
+			  "--manifest=FILE DST" HINT);
+	else if (!opts->file && opts->strip > 0)
+		diag_fail(STATUS_USAGE, NULL, 0,
+			  "--strip-components goes with -f" HINT);
+	else if (!tree && opts->files_from)
+		diag_fail(STATUS_USAGE, NULL, 0,
+			  "-T goes with SRC DST" HINT);
+	else
+		return 0;
+	return -1;
+}
+
 static int check_operands(const struct opts *opts)
 {
+	if (opts->mode == MODE_COMPARE)
+		return check_compared(opts);
 	if (opts->mode == MODE_CREATE && opts->noperands == 0 &&
 	    !opts->files_from)
 		diag_fail(STATUS_USAGE, NULL, 0, "nothing is to be packed: "

@@ -17,6 +17,7 @@
 #include "budget.h"
 #include "diag.h"
 #include "job.h"
+#include "manifest.h"
 #include "meta.h"
 #include "names.h"
 #include "outlet.h"
@@ -45,6 +46,7 @@ struct create {
 	struct outlet *outlet;
 	struct ring *ring;
 	struct pack *pack;
+	struct manifest *manifest;	/* or NULL */
 
 	struct thread packer, writer;
 	bool whole;		/* the packer came to its end */
@@ -58,6 +60,7 @@ static void create_destroy(struct create *create)
 	if (create->stuck)
 		return;
 	pack_free(create->pack);
+	manifest_close(create->manifest, false);
 	ring_free(create->ring);
 	outlet_free(create->outlet);
 	names_close(create->names);
@@ -141,6 +144,7 @@ static int make_pack(struct create *create)
 	struct pack_config config = {
 		.opts = opts,
 		.ring = create->ring,
+		.manifest = create->manifest,
 		.walk = {
 			.fds = create->budget.walk,
 			.wanted = select_is_empty(create->select) ? NULL :
@@ -283,11 +287,26 @@ static int create_all(struct create *create)
 		return number;
 	if (create->whole && ring_reason(create->ring) == 0)
 		(void)outlet_finish(create->outlet);
+	if (create->manifest)
+		signals_default();	/* it may take its time */
+	manifest_close(create->manifest,
+		       create->whole && diag_status() < STATUS_STOPPED);
+	create->manifest = NULL;
 	if (create->opts->verbose > 0)
 		diag_list_end();
 	if (create->opts->stats)
 		print_stats(create);
 	return 0;
+}
+
+/* Its name is relative to where the user is, not to -C. */
+static int begin_list(struct create *create)
+{
+	const struct opts *opts = create->opts;
+
+	if (opts->manifest)
+		create->manifest = manifest_open(opts->manifest, opts->preserve);
+	return opts->manifest && !create->manifest ? -1 : 0;
 }
 
 int create_run(const struct opts *opts)
@@ -303,7 +322,7 @@ int create_run(const struct opts *opts)
 		create.outlet = outlet_open(opts);
 		if (!opts->file || strcmp(opts->file, "-") == 0)
 			diag_list_beside();
-		if (create.outlet)
+		if (create.outlet && begin_list(&create) == 0)
 			number = create_all(&create);
 	}
 	diag_summary();

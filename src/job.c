@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "cache.h"
 #include "diag.h"
+#include "manifest.h"
 #include "pack.h"
 #include "ring.h"
 #include "select.h"
@@ -35,6 +36,7 @@ struct job {
 	struct ring *ring;
 	struct sink sink;
 	struct pack *pack;
+	struct manifest *manifest;	/* or NULL */
 	struct thread packer;
 	bool packer_stuck;	/* in a call that takes its time: left behind */
 	uint64_t started;
@@ -46,6 +48,7 @@ static void job_destroy(struct job *job)
 	if (job->packer_stuck)
 		return;
 	pack_free(job->pack);
+	manifest_close(job->manifest, false);
 	sink_destroy(&job->sink);
 	ring_free(job->ring);
 	signals_close();
@@ -138,6 +141,7 @@ static int make_source(struct job *job)
 		.ring = job->ring,
 		.refs = job->sink.refs,
 		.dst_dev = job->dst_st.st_dev,
+		.manifest = job->manifest,
 		.walk = walk_settings(job),
 		.ahead = job->budget.ahead,
 	};
@@ -217,6 +221,18 @@ static int wait_and_join(struct job *job)
 	return number;
 }
 
+/* The list is named when all was packed, and restored. */
+static void manifest_end_run(struct job *job, int number)
+{
+	if (job->packer_stuck || !job->manifest)
+		return;
+	/* What still has to be read may take its time: a signal ends that at once. */
+	signals_default();
+	manifest_close(job->manifest, number == 0 && ring_reason(job->ring) == 0 &&
+					      diag_status() < STATUS_STOPPED);
+	job->manifest = NULL;
+}
+
 static int job_copy(struct job *job)
 {
 	int number;
@@ -226,6 +242,12 @@ static int job_copy(struct job *job)
 	job->dst = spec_open_dst(&job->spec);
 	if (job->dst < 0)
 		return 0;
+	if (job->opts->manifest) {
+		job->manifest = manifest_open(job->opts->manifest,
+					      job->opts->preserve);
+		if (!job->manifest)
+			return 0;
+	}
 	job->umask = umask(0);
 	umask(job->umask);
 	job->started = clock_ns();
@@ -237,6 +259,7 @@ static int job_copy(struct job *job)
 		return 0;
 	}
 	number = wait_and_join(job);
+	manifest_end_run(job, number);
 	if (job->opts->verbose > 0 && !job->packer_stuck)
 		diag_list_end();
 	if (job->opts->stats)

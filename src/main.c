@@ -18,6 +18,17 @@
  *                  extract.c   -x: bytes, the ring, a tree
  *                  list.c      -t, --to-stdout: bytes, the ring, lines or bytes
  *                  listing.c   a member as a line
+ *                  compare.c   --compare: what differs
+ *                  comparetree.c ... from a tree
+ *                  comparestream.c ... from a stream
+ *                  comparelist.c ... from a list of files
+ *                  comparefind.c ... names of the destination by paths
+ *                  differ.c    a difference as a line
+ *                  attrs.c     attributes, compared
+ *                  samefile.c  the bytes of two files, compared
+ *                  alias.c     names of one inode, in two trees
+ *                  twin.c      directories of a tree, beside the walk of another
+ *                  met.c       names that came, and those that did not
  *                  buffer.c    the buffering stage alone: bytes in, bytes out
  *                  sink.c      the restoring side of a run, ready made
  *                  budget.c    descriptors, shared out
@@ -44,6 +55,9 @@
  *     packattr.c extended attributes           gatemake.c ... directories made, or taken
  *     packtar.c  files become tar members      below.c    paths from elsewhere, kept inside
  *     packout.c  ... and these a stream        temp.c     names until complete
+ *     packlist.c ... and lines of a list
+ *     manifest.c a list of what is packed
+ *     listwriter.c ... its sums and lines
  *                                              untar.c    tar members become records
  *                                              untardir.c ... their directories
  *                                              untarfile.c ... their data
@@ -76,6 +90,9 @@
  *                  crew.c      threads that wait for devices
  *                  rate.c      ... as many as that pays
  *                  slab.c      bytes that wait to be taken
+ *                  mtree.c     lists of files, as mtree(5) has them
+ *                  mtreename.c ... names in them
+ *                  sha256.c    a checksum
  *                  extent.c    holes, and copying by reference
  *                  cache.c     reading and writing past the page cache
  *                  fskind.c    what is special of a file system
@@ -97,6 +114,7 @@
 #include "bufcli.h"
 #include "buffer.h"
 #include "cli.h"
+#include "compare.h"
 #include "create.h"
 #include "diag.h"
 #include "extract.h"
@@ -140,6 +158,8 @@ static int run(const struct opts *opts)
 		return opts->to_stdout ? list_run(opts) : extract_run(opts);
 	case MODE_LIST:
 		return list_run(opts);
+	case MODE_COMPARE:
+		return compare_run(opts);
 	case MODE_COPY:
 		break;
 	}

@@ -26,7 +26,7 @@ enum preserve {
 	PRESERVE_ALL = (1 << 9) - 1,
 };
 
-enum mode { MODE_COPY, MODE_CREATE, MODE_EXTRACT, MODE_LIST };
+enum mode { MODE_COPY, MODE_CREATE, MODE_EXTRACT, MODE_LIST, MODE_COMPARE };
 
 enum tar_format { TAR_PAX, TAR_GNU, TAR_USTAR };
 
@@ -77,6 +77,8 @@ struct opts {
 
 	unsigned verbose;	/* -v, counted */
 	bool quiet;		/* -q: only errors */
+	unsigned modify_window;	/* --compare: seconds that times may differ by */
+	const char *manifest;	/* --manifest: a list of files, or NULL */
 	bool dry_run;		/* -n */
 	bool stats;		/* --stats */
 

@@ -178,6 +178,7 @@ static uint32_t inode_mark(const struct stat *st)
 
 bool pack_meet(struct pack *pack, const struct stat *st, struct link *link)
 {
+	pack->met.id = 0;
 	if (st->st_nlink < 2 || !pack_keeps(pack, PRESERVE_LINKS))
 		return false;
 	if (links_meet(pack->links, st->st_dev, st->st_ino, st->st_nlink,
@@ -189,6 +190,7 @@ bool pack_meet(struct pack *pack, const struct stat *st, struct link *link)
 		diag_fail(STATUS_CHANGED, pack_shown(pack), 0,
 			  "is not what its other names were: not linked to "
 			  "them");
+	pack->met = *link;
 	return true;
 }
 
@@ -333,6 +335,8 @@ int pack_special(struct pack *pack)
 	got = pack_owners(pack, &st);
 	if (got == 0)
 		got = pack_link(pack, &head, &st);
+	if (got > 0)
+		pack_note(pack, &st, NULL, true);
 	if (got != 0)
 		return got < 0 ? -1 : 0;
 	if (S_ISLNK(st.st_mode)) {
@@ -342,6 +346,7 @@ int pack_special(struct pack *pack)
 		head.data = target;
 		head.data_len = (uint32_t)len;
 	}
+	pack_note(pack, &st, head.data ? target : NULL, false);
 	return pack_object(pack, &head, &from);
 }
 
@@ -383,6 +388,8 @@ static int pack_item(struct pack *pack, bool kept)
 	pack->entries++;
 	if (pack->config.opts->verbose > 0 && !pack->item.way)
 		diag_list(pack_shown(pack));
+	if (pack->item.event == WALK_ENTER && !(pack->item.id == 0 && kept))
+		pack_note(pack, &pack->item.st, NULL, false);
 	if (pack->item.event == WALK_ENTER)
 		return pack_enter(pack);
 	if (pack->item.type == DT_REG)

@@ -20,6 +20,8 @@
 #include "ring.h"
 #include "walk.h"
 
+struct manifest;
+
 struct pack_config {
 	const struct opts *opts;	/* borrowed */
 	struct ring *ring;		/* borrowed */
@@ -27,6 +29,8 @@ struct pack_config {
 	dev_t dst_dev;			/* of the destination directory */
 	struct walk_config walk;
 	unsigned ahead;			/* descriptors for what is read ahead */
+
+	struct manifest *manifest;	/* a list of what is packed, or NULL; borrowed */
 
 	/* -c: a stream instead of records; then refs and dst_dev are not used. */
 	bool tar;

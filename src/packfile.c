@@ -64,6 +64,7 @@ static int pack_small(struct pack *pack, struct file *file)
 		record_encode(at + used, &end);
 		used += end_size;
 	}
+	pack_note_data(pack, at + head_size + RECORD_DATA_AT, file->size, 0);
 	pack->bytes += file->size;
 	ring_commit(pack->ring, used);
 	return 0;
@@ -98,6 +99,7 @@ static int pack_range(struct pack *pack, struct file *file, uint64_t from,
 			file->size = from;
 			return 1;
 		}
+		pack_note_data(pack, at + RECORD_DATA_AT, (size_t)n, from);
 		piece.data_len = (uint32_t)n;
 		record_encode(at, &piece);
 		ring_commit(pack->ring, record_size(RECORD_PIECE, 0, (size_t)n));
@@ -163,6 +165,7 @@ static int pack_reference(struct pack *pack, struct file *file)
 
 	file->size = (uint64_t)file->in.st.st_size;
 	pack->bytes += file->size;
+	pack_note_read(pack, file->in.fd, file->size);
 	if (pack_emit(pack, &file->head) != 0)
 		return -1;
 	return pack_emit(pack, &ref);
@@ -239,6 +242,7 @@ static int pack_contents(struct pack *pack, struct file *file)
 	if (got == 0 && (referenced || !small ||
 			 (file->head.flags & RECORD_MORE)))
 		got = pack_rest(pack, file);
+	pack_note_end(pack, file->size, file->failure);
 	/* From its END on, the other side owns a referenced descriptor. */
 	if (!referenced || got < 0)
 		source_close(&file->in);
@@ -267,6 +271,8 @@ int pack_file(struct pack *pack)
 	got = pack_owners(pack, &file.in.st);
 	if (got == 0)
 		got = pack_link(pack, &file.head, &file.in.st);
+	if (got >= 0)
+		pack_note(pack, &file.in.st, NULL, got > 0);
 	if (got != 0) {
 		source_close(&file.in);
 		return got < 0 ? -1 : 0;

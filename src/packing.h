@@ -43,6 +43,8 @@ struct pack {
 	bool asked;
 	enum fskind kind;		/* ... of what kind it is */
 
+	struct link met;		/* what pack_meet found; id 0: nothing */
+
 	struct packtar *tar;		/* -c; NULL: records */
 	struct packout *out;
 
@@ -146,6 +148,19 @@ void source_tell_size(struct pack *pack, const struct source *source,
 		      uint64_t now, const char *so);
 void source_tell_error(struct pack *pack, int err, uint64_t offset,
 		       const char *so);
+
+/* ---- packlist.c: the list of --manifest; does nothing when there is none ---- */
+
+/*
+ * The item at hand is packed.  It is a name of an inode of which another has come with
+ * `further`; else, when it is a regular file, data and an end follow.
+ */
+void pack_note(struct pack *pack, const struct stat *st, const char *target,
+	       bool further);
+void pack_note_data(struct pack *pack, const void *bytes, size_t size,
+		    uint64_t offset);
+void pack_note_read(struct pack *pack, int fd, uint64_t size);
+void pack_note_end(struct pack *pack, uint64_t size, int failure);
 
 /* ---- metadata and records ---- */
 

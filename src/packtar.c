@@ -379,6 +379,7 @@ static int put_small(struct pack *pack, struct file *file)
 	if ((size_t)n > size)
 		n = (ssize_t)size;
 	pack->bytes += (uint64_t)n;
+	pack_note_data(pack, at, (size_t)n, 0);
 	if (n > 0 && packout_data(pack->out, at, (size_t)n) != 0)
 		return -1;
 	return packout_end(pack->out);
@@ -402,6 +403,7 @@ static int put_range(struct pack *pack, struct file *file, uint64_t from,
 			file->size = from;
 			return 1;
 		}
+		pack_note_data(pack, at, (size_t)n, from);
 		if (packout_data(pack->out, at, (size_t)n) != 0)
 			return -1;
 		from += (uint64_t)n;
@@ -478,6 +480,7 @@ static int put_made_up(struct pack *pack, struct file *file)
 	if (got != 0)
 		return got;
 	pack->bytes += have;
+	pack_note_data(pack, tar->whole, have, 0);
 	if (have > 0 && packout_data(pack->out, tar->whole, have) != 0)
 		return -1;
 	return packout_end(pack->out);
@@ -540,10 +543,14 @@ static int packtar_file(struct pack *pack)
 	} else if (path) {
 		member_begin(pack, &file.member, path, &file.in.st);
 		got = link_put(pack, &file.member, &file.in.st);
+		if (got >= 0)
+			pack_note(pack, &file.in.st, NULL, got > 0);
 		if (got == 0) {
 			from.fd = file.in.fd;
 			put_attributes(pack, &file.member, &from, file.in.fetch);
 			got = put_contents(pack, &file);
+			pack_note_end(pack, file.member.meta.size,
+				      got > 0 ? EINVAL : file.failure);
 			if (got > 0)
 				link_forget(pack, &file.in.st);
 		}
@@ -575,11 +582,15 @@ static int packtar_object(struct pack *pack, const struct stat *st,
 	member.target = target;
 	if (!S_ISDIR(st->st_mode)) {
 		got = link_put(pack, &member, st);
+		if (got > 0)
+			pack_note(pack, st, NULL, true);
 		if (got != 0)
 			return got < 0 ? -1 : 0;
 	}
 	put_attributes(pack, &member, &from, NULL);
 	got = member_put_whole(pack, &member);
+	if (got == 0)
+		pack_note(pack, st, target, false);
 	if (got > 0 && !S_ISDIR(st->st_mode))
 		link_forget(pack, st);
 	return got < 0 ? -1 : 0;

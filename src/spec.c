@@ -75,6 +75,12 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* Nothing is written: much that a copy must not do may be compared. */
+static bool is_compare(const struct plan *plan)
+{
+	return plan->opts->mode == MODE_COMPARE;
+}
+
 /* --- refusals --- */
 
 /*
@@ -141,7 +147,9 @@ static int check_operands(const struct plan *plan)
 				      i == plan->opts->noperands - 1 ? "DST" : "SRC");
 	for (int i = 0; i < plan->opts->noperands; i++)
 		if (host_colon(operands[i]))
-			return refuse_host(plan, operands[i]);
+			return is_compare(plan) ?
+				refuse(operands[i], 0, SPEC_COMPARE_HOST) :
+				refuse_host(plan, operands[i]);
 	if (plan->nsrc > 1 && !plan->dst_slash)
 		return refuse(plan->dst_given, 0, "the destination of several "
 			      "sources is a directory and is written with a "
@@ -263,7 +271,8 @@ static int dst_look_new(struct plan *plan)
 static int dst_look(struct plan *plan)
 {
 	if (stat(plan->dst, &plan->dst_stat) != 0)
-		return errno == ENOENT ? dst_look_new(plan) :
+		return errno == ENOENT && !is_compare(plan) ?
+			dst_look_new(plan) :
 			refuse(plan->dst_given, errno, "stat");
 	plan->dst_kind = S_ISDIR(plan->dst_stat.st_mode) ? DST_DIR : DST_OTHER;
 	if (plan->dst_kind == DST_OTHER && plan->dst_slash)
@@ -527,6 +536,8 @@ static bool dst_keeps(const struct plan *plan)
 	if (!sticky && (stat("/", &slash) != 0 ||
 			!same_file(&slash, &plan->dst_stat)))
 		return false;
+	if (is_compare(plan))
+		return true;
 	diag_note(plan->dst_given, "keeps its own mode, owner and times, because "
 		  "it is %s (--preserve=root gives it those of %s)",
 		  sticky ? "sticky" : "the root directory", plan->src[0].given);
@@ -603,9 +614,11 @@ static int plan_to_spec(struct plan *plan, struct spec *spec)
 	    dst_look(plan) != 0 ||
 	    roots_set(spec, plan) != 0 || dst_set(spec, plan) != 0)
 		return -1;
-	if (check_outside(spec, plan) != 0 || check_roots(spec, plan) != 0 ||
-	    check_bare(plan) != 0)
+	if (!is_compare(plan) &&
+	    (check_outside(spec, plan) != 0 || check_roots(spec, plan) != 0 ||
+	     check_bare(plan) != 0))
 		return -1;
+	spec->merges = plan->form == FORM_MERGE;
 	spec->dst_is_copy = spec->roots[0].as == NULL;
 	spec->dst_keeps = spec->dst_is_copy && dst_keeps(plan);
 	return 0;

@@ -16,6 +16,11 @@
 
 #include "opts.h"
 
+/* What is said of HOST:PATH where nothing is to be copied. */
+#define SPEC_COMPARE_HOST \
+	"hosts are not reached yet; a stream from there can be compared: ssh " \
+	"HOST tarpipe -c SRC | tarpipe --compare -f - DST"
+
 /* One source. */
 struct spec_root {
 	char *path;		/* as the user gave it, without trailing slashes; opened
@@ -45,6 +50,7 @@ struct spec {
 	bool dst_is_copy;	/* SRC's own metadata become its (bare and SRC/ forms),
 				   as far as the next says so */
 	bool dst_keeps;		/* but it keeps its own: `/`, sticky, --no-preserve=root */
+	bool merges;		/* the SRC/ form: what DST has besides is no matter */
 };
 
 /*

@@ -75,7 +75,11 @@ static const char *dst_operand(const struct opts *opts)
 		dst = opts->operands[0];
 		colon = host_colon(dst);
 		if (colon) {
-			(void)refuse_host(dst, colon);
+			if (opts->mode == MODE_COMPARE)
+				diag_fail(STATUS_USAGE, dst, 0,
+					  SPEC_COMPARE_HOST);
+			else
+				(void)refuse_host(dst, colon);
 			return NULL;
 		}
 	}

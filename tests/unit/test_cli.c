@@ -420,6 +420,7 @@ static void help_has_every_option(void **state)
 		"    --bzip2[=LEVEL] ", "    --exclude=PATTERN ",
 		"-X, --exclude-from=FILE ", "-T, --files-from=FILE ",
 		"    --null ", "    --strip-components=N ", "    --numeric-owner ",
+		"    --compare ", "    --manifest=FILE ", "    --modify-window=SECONDS ",
 	};
 	static const char *const words[] = {
 		"mode,", "owner,", "times,", "links,", "holes,", "xattr,", "acl,",
