@@ -204,6 +204,8 @@ static const struct option_row rows[] = {
 	  "name what is done; -t: like ls -l", NULL, ALL, false },
 	{ RUN, "quiet", 'q', NULL, option_flag, AT(quiet),
 	  "only errors", NULL, EVERY, false },
+	{ RUN, "sync", 0, NULL, option_flag, AT(sync),
+	  "status 0 means that it is on the disk", NULL, TREE | CREATE, false },
 	{ RUN, "stats", 0, NULL, option_flag, AT(stats),
 	  "tell at the end what was done, how fast, and\n"
 	  "which side was slow", NULL, ALL, false },

@@ -282,6 +282,11 @@ static int extract_all(struct extract *extract)
 		return 0;
 	}
 	number = wait_and_join(extract);
+	if (number == 0 && extract->opts->sync &&
+	    diag_status() < STATUS_STOPPED) {
+		signals_default();	/* nothing is left to be cleaned up */
+		sink_sync(&extract->sink);
+	}
 	if (number == 0 && extract->decoded == 0)
 		select_tell_unmatched(extract->select);
 	if (extract->opts->verbose > 0)

@@ -27,6 +27,7 @@
 
 struct gate;
 struct dir;
+struct syncs;
 
 struct gate_config {
 	int root;		/* the destination directory, open; borrowed */
@@ -37,6 +38,7 @@ struct gate_config {
 	bool keep;		/* existing names stay as they are */
 	bool keep_dirlink;	/* follow symlinks to directories */
 	bool ordered;		/* the stream may enter a directory again */
+	struct syncs *syncs;	/* NULL, or meets each file system; borrowed */
 };
 
 /* NULL with errno.  `gate_free` closes and frees all that is left. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "sync.h"
 
 void dir_tell(struct gate *gate, const struct dir *dir, int err,
 		 const char *what)
@@ -255,6 +256,14 @@ static void sweep_once(struct gate *gate, struct dir *dir)
 	seen->ino = dir->facts.ino;
 }
 
+/* Another file system is mounted on a directory that was there. */
+static void meet_mounted(struct gate *gate, struct dir *dir, int fd)
+{
+	if (gate->config.syncs && dir->facts.dev != dir->parent->facts.dev &&
+	    syncs_meet(gate->config.syncs, fd, dir->facts.dev) != 0)
+		dir_tell(gate, dir, errno, "opening its file system, to sync it");
+}
+
 int gate_make(struct gate *gate, struct dir *dir, bool cancelled)
 {
 	int fd = -1, err = 0;
@@ -264,6 +273,8 @@ int gate_make(struct gate *gate, struct dir *dir, bool cancelled)
 		fd = make(gate, dir, dir->parent->fd);
 		err = fd < 0 ? errno : 0;
 	}
+	if (fd >= 0)
+		meet_mounted(gate, dir, fd);
 	lock_take(&gate->lock);
 	dir->state = fd >= 0 ? DIR_READY : DIR_LEFT_OUT;
 	if (fd >= 0) {

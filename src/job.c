@@ -260,6 +260,10 @@ static int job_copy(struct job *job)
 	}
 	number = wait_and_join(job);
 	manifest_end_run(job, number);
+	if (number == 0 && job->opts->sync && diag_status() < STATUS_STOPPED) {
+		signals_default();	/* nothing is left to be cleaned up */
+		sink_sync(&job->sink);
+	}
 	if (job->opts->verbose > 0 && !job->packer_stuck)
 		diag_list_end();
 	if (job->opts->stats)

@@ -58,6 +58,7 @@
  *     packlist.c ... and lines of a list
  *     manifest.c a list of what is packed
  *     listwriter.c ... its sums and lines
+ *                                              sync.c     all on the disk at the end
  *                                              untar.c    tar members become records
  *                                              untardir.c ... their directories
  *                                              untarfile.c ... their data

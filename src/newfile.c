@@ -252,6 +252,21 @@ static int nameless_link(struct newfile *file)
 	return rc;
 }
 
+/* So that the name is there after a crash, too, where one may read the directory. */
+static int sync_directory(const struct newfile *file)
+{
+	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int got, err;
+
+	if (fd < 0)
+		return 0;
+	got = fsync(fd);
+	err = errno;
+	close(fd);
+	errno = err;
+	return got == 0 || err == EINVAL || err == EROFS ? 0 : -1;
+}
+
 int newfile_name(struct newfile *file)
 {
 	if (!file->named && nameless_link(file) != 0)
@@ -259,7 +274,7 @@ int newfile_name(struct newfile *file)
 	if (renameat(file->dir, file->temp, file->dir, file->name) != 0)
 		return -1;
 	file->named = false;
-	return 0;
+	return sync_directory(file);
 }
 
 bool newfile_unmake(const struct newfile *file, const struct stat *st)

@@ -80,6 +80,7 @@ struct opts {
 	unsigned modify_window;	/* --compare: seconds that times may differ by */
 	const char *manifest;	/* --manifest: a list of files, or NULL */
 	bool dry_run;		/* -n */
+	bool sync;		/* --sync: all is on the disk at the end */
 	bool stats;		/* --stats */
 
 	/* Streams: -c, -x, -t. */

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink.h"
 
+#include <sys/stat.h>
+
 #include "meta.h"
+
+/* Before the first write. */
+static int make_syncs(struct sink *sink)
+{
+	struct stat st;
+
+	if (!sink->config.opts->sync)
+		return 0;
+	sink->syncs = syncs_new();
+	return sink->syncs && fstat(sink->config.dst, &st) == 0 ?
+		       syncs_meet(sink->syncs, sink->config.dst, st.st_dev) :
+		       -1;
+}
 
 static int make_places(struct sink *sink)
 {
@@ -15,6 +30,7 @@ static int make_places(struct sink *sink)
 		.keep = config->opts->keep,
 		.keep_dirlink = config->opts->keep_dirlink,
 		.ordered = config->ordered,
+		.syncs = sink->syncs,
 	};
 
 	sink->refs = references_new(config->opts->reflink,
@@ -32,7 +48,7 @@ int sink_make(struct sink *sink, const struct sink_config *config)
 	sink->config = *config;
 	(void)privileges_get();			/* before there are threads ... */
 	(void)xattr_classify("user.none");	/* ... that ask at the same time */
-	if (make_places(sink) != 0)
+	if (make_syncs(sink) != 0 || make_places(sink) != 0)
 		return -1;
 	struct restore_config restore = {
 		.opts = config->opts,
@@ -83,6 +99,12 @@ int sink_join(struct sink *sink)
 	return got;
 }
 
+void sink_sync(struct sink *sink)
+{
+	if (sink->syncs)
+		syncs_finish(sink->syncs, sink->config.shown);
+}
+
 void sink_destroy(struct sink *sink)
 {
 	restore_free(sink->restore);
@@ -90,5 +112,6 @@ void sink_destroy(struct sink *sink)
 	gate_free(sink->gate);
 	owners_free(sink->owners);
 	references_free(sink->refs);
+	syncs_free(sink->syncs);
 	*sink = (struct sink){ 0 };
 }

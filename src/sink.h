@@ -17,6 +17,7 @@
 #include "owner.h"
 #include "restore.h"
 #include "ring.h"
+#include "sync.h"
 #include "unpack.h"
 
 struct sink_config {
@@ -41,6 +42,7 @@ struct sink {
 	struct sink_config config;
 	struct references *refs;
 	struct owners *owners;
+	struct syncs *syncs;	/* --sync, or NULL */
 	struct gate *gate;
 	struct inodes *inodes;
 	struct restore *restore;
@@ -64,6 +66,12 @@ void sink_stop(struct sink *sink, int reason);
  * (told, or the ring was aborted).
  */
 int sink_join(struct sink *sink);
+
+/*
+ * After sink_join, of a run that was not stopped: with --sync, waits until all is on the
+ * disk.  It may take its time, and leaves nothing to be cleaned up.
+ */
+void sink_sync(struct sink *sink);
 
 void sink_destroy(struct sink *sink);
 

@@ -408,7 +408,7 @@ static void help_has_every_option(void **state)
 		"    --names ", "    --reflink=WHEN ", "    --no-cache ",
 		"-k, --keep-old-files ",
 		"    --unlink-first ", "    --keep-directory-symlink ",
-		"-n, --dry-run ", "-v, --verbose ", "-q, --quiet ", "    --stats ",
+		"-n, --dry-run ", "-v, --verbose ", "-q, --quiet ", "    --sync ", "    --stats ",
 		"-h, --help ", "    --version ",
 		"-c, --create ", "-x, --extract ", "-t, --list ",
 		"-f, --file=FILE ", "-C, --directory=DIR ",
