@@ -63,6 +63,8 @@ mkdir "$work" "$base/lib"
 : >"$base/lib/mounts"
 chmod 711 "$base"
 cd "$work" || exit 99
+TEST_BASE=$base		# by which its processes are known
+export TEST_BASE
 
 clean_up() {
 	clean_rc=$?
@@ -275,6 +277,35 @@ will_unmount() {
 	echo "$work/$1" >>"$base/lib/mounts"
 }
 
+# need_faultfs: the whole test needs the file system that fails on command.
+need_faultfs() {
+	faultfs=$TOP_BUILDDIR/tests/tools/faultfs
+	[ -x "$faultfs" ] || skip_all 'tests/tools/faultfs is not built: fuse3 was not found'
+	mkdir "$base/lib/probe" "$base/lib/probe-fs"
+	faults_read=$base/lib/faults
+	: >"$faults_read"
+	"$faultfs" "$faults_read" "$base/lib/probe" "$base/lib/probe-fs" 2>/dev/null ||
+		skip_all 'FUSE can not be mounted here'
+	umount "$base/lib/probe-fs"
+}
+
+# on_faultfs BACKING DIR [--direct]: ./DIR shows ./BACKING, and fails as `faults` says.
+on_faultfs() {
+	mkdir -p "$1" "$2"
+	# shellcheck disable=SC2086 # words
+	"$faultfs" ${3:-} "$faults_read" "$1" "$2" || exit 99
+	echo "$work/$2" >>"$base/lib/mounts"
+}
+
+# faults [RULE]...: what fails from now on, as tests/tools/faultfs.c tells; $hits
+# becomes the file that says what did.
+faults() {
+	printf '%s\n' "$@" >"$faults_read.new"
+	hits=$faults_read.log
+	: >"$hits"
+	mv "$faults_read.new" "$faults_read"
+}
+
 # off_filesystem DIR: it isn't needed any more.
 off_filesystem() {
 	umount "$work/$1" && rm -f "$base/lib/$(basename "$1")".*
@@ -425,6 +456,44 @@ assert_output() {
 	ok "${2:-prints: $1}" grep -E -e "$1" "$out"
 }
 
+# of_ours: the processes of the program that this test started.
+of_ours() {
+	for ours_exe in /proc/[0-9]*/exe; do
+		ours_pid=${ours_exe#/proc/}
+		ours_pid=${ours_pid%/exe}
+		if [ "$(readlink "$ours_exe" 2>/dev/null)" = "$TARPIPE" ] &&
+			tr '\0' '\n' <"/proc/$ours_pid/environ" 2>/dev/null |
+			grep -qxF "TEST_BASE=$base"; then
+			echo "$ours_pid"
+		fi
+	done
+}
+
+# shared_memory: what there is of it on this machine.
+shared_memory() {
+	ls /dev/shm 2>/dev/null
+	ipcs -m 2>/dev/null
+}
+
+# assert_nothing_left [DIR]...: no process, no shared memory, nothing temporary in DIR.
+# (Others may use such memory meanwhile, so it is looked at for a while.)
+assert_nothing_left() {
+	is "$(of_ours)" '' 'no process is left'
+	ok 'no shared memory is left' wait_for same_shared_memory
+	for left_dir; do
+		is "$(find "$left_dir" -name '.tarpipe-*' 2>/dev/null)" '' \
+			"nothing temporary is left in $left_dir"
+	done
+}
+same_shared_memory() {
+	[ "$(shared_memory)" = "$shared_before" ]
+}
+
+# assert_faults_hit PATTERN: a rule of `faults` applied: `OPERATION PATH ACTION`.
+assert_faults_hit() {
+	ok "it came to that: $1" grep -E -e "$1" "$hits"
+}
+
 # ---- Assertions about trees ---------------------------------------------
 
 # assert_same_tree [--except ASPECT,...] [--extra] SRC DST: see compare-trees.
@@ -553,3 +622,4 @@ make_everything() {
 }
 
 need_tool getfattr setfattr getfacl setfacl getcap sha256sum timeout
+shared_before=$(shared_memory)
