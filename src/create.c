@@ -235,7 +235,7 @@ static int wait_and_join(struct create *create)
 	int number = signals_wait();
 
 	if (number != 0) {
-		signals_default();	/* a second one kills at once */
+		signals_hurry(number);
 		diag_hurry();
 		ring_abort(create->ring, EINTR);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -336,6 +337,15 @@ void diag_text(const char *text)
 
 /* --- names listed --- */
 
+/* The process dies of SIGPIPE, as others do, and need not say why. */
+static bool dies_of_pipe(int err)
+{
+	struct sigaction action;
+
+	return err == EPIPE && sigaction(SIGPIPE, NULL, &action) == 0 &&
+	       action.sa_handler != SIG_IGN;
+}
+
 /* Told once: a full disk would fail for every name. */
 static void list_check(void)
 {
@@ -345,7 +355,9 @@ static void list_check(void)
 	if (!ferror(stdout))
 		return;
 	clearerr(stdout);
-	if (count_add(&told, 1) == 1)
+	if (dies_of_pipe(err))
+		diag_raise(STATUS_PARTIAL);
+	else if (count_add(&told, 1) == 1)
 		diag_fail(STATUS_PARTIAL, NULL, err,
 			  "writing names to standard output");
 }

@@ -236,7 +236,7 @@ static int wait_and_join(struct extract *extract)
 	int number = wait_for_all(extract);
 
 	if (number != 0) {
-		signals_default();	/* a second one kills at once */
+		signals_hurry(number);
 		diag_hurry();
 		stop(extract, EINTR);
 	}

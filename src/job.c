@@ -200,7 +200,7 @@ static int wait_and_join(struct job *job)
 	int number = signals_wait();
 
 	if (number != 0) {
-		signals_default();	/* a second one kills at once */
+		signals_hurry(number);
 		diag_hurry();
 		sink_stop(&job->sink, EINTR);
 	}

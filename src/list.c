@@ -220,7 +220,7 @@ static bool wait_and_join(struct list *list, int *number)
 {
 	*number = signals_wait();
 	if (*number != 0) {
-		signals_default();	/* a second one kills at once */
+		signals_hurry(*number);
 		diag_hurry();
 		ring_abort(list->ring, EINTR);
 		if (!thread_join_within(&list->lister, INTAKE_PATIENCE))

@@ -7,11 +7,17 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 static const int watched[] = { SIGHUP, SIGINT, SIGTERM, SIGPIPE };
 
-enum { WATCHED = sizeof(watched) / sizeof(*watched) };
+enum {
+	WATCHED = sizeof(watched) / sizeof(*watched),
+	GRACE = 800000000,	/* ns that cleaning up may take */
+};
 
 /* A handler has no other way to its data. */
 static int wake[2] = { -1, -1 };
@@ -65,6 +71,21 @@ void signals_default(void)
 			signal(watched[i], SIG_DFL);
 			handled[i] = false;
 		}
+}
+
+static void grace_main(void *arg)
+{
+	clock_wait(clock_ns() + GRACE);
+	signals_die((int)(intptr_t)arg);
+}
+
+void signals_hurry(int number)
+{
+	struct thread thread;	/* nobody waits for it */
+
+	signals_default();
+	(void)thread_start(&thread, "grace", grace_main,
+			   (void *)(intptr_t)number);
 }
 
 void signals_close(void)

@@ -28,6 +28,13 @@ bool signals_ignored(int number);
 void signals_default(void);
 
 /*
+ * The signal has come: from now on a second one kills at once.  The process dies of this
+ * one in less than a second, whatever call a thread is in by then: one on a network file
+ * system, say, whose server has gone, can be killed, but not waited for.
+ */
+void signals_hurry(int number);
+
+/*
  * The same, and ends it: no thread that calls signals_done may be left, whose byte
  * would go to whatever has got the descriptor by then.
  */

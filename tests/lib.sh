@@ -458,15 +458,11 @@ assert_output() {
 
 # of_ours: the processes of the program that this test started.
 of_ours() {
-	for ours_exe in /proc/[0-9]*/exe; do
-		ours_pid=${ours_exe#/proc/}
-		ours_pid=${ours_pid%/exe}
-		if [ "$(readlink "$ours_exe" 2>/dev/null)" = "$TARPIPE" ] &&
-			tr '\0' '\n' <"/proc/$ours_pid/environ" 2>/dev/null |
-			grep -qxF "TEST_BASE=$base"; then
-			echo "$ours_pid"
-		fi
-	done
+	find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$TARPIPE" 2>/dev/null |
+		while read -r ours_exe; do
+			tr '\0' '\n' <"${ours_exe%/exe}/environ" 2>/dev/null |
+				grep -qxF "TEST_BASE=$base" && echo "$ours_exe"
+		done
 }
 
 # shared_memory: what there is of it on this machine.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -67,6 +68,26 @@ static void then_a_signal_kills(void **state)
 	assert_true(action.sa_handler == SIG_DFL);
 }
 
+/* What a thread hangs in need not come back; the time is only its bound. */
+static void who_hangs_dies_of_it_all_the_same(void **state)
+{
+	pid_t child;
+	int got;
+
+	(void)state;
+	child = fork();
+	if (child == 0) {
+		signals_hurry(SIGHUP);
+		alarm(10);
+		for (;;)
+			pause();
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &got, 0), child);
+	assert_true(WIFSIGNALED(got));
+	assert_int_equal(WTERMSIG(got), SIGHUP);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, unmake)
 
 int main(void)
@@ -75,6 +96,7 @@ int main(void)
 		TEST(a_signal_is_waited_for),
 		TEST(who_is_done_late_writes_nowhere_else),
 		TEST(then_a_signal_kills),
+		TEST(who_hangs_dies_of_it_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("signals", tests, NULL, NULL);
