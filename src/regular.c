@@ -98,12 +98,22 @@ void file_begin(struct worker *worker, const struct record *record,
 		object->end = record->meta.size;
 }
 
+/* Tells how far the file came, and removes what there is of it. */
+static void fail_at(struct worker *worker, int err, const char *what,
+		    uint64_t offset)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s at byte %llu", what,
+		 (unsigned long long)offset);
+	object_tell(worker, err, text);
+	object_discard(worker);
+}
+
 /* Returns 0, or -1 after a message; the object is then gone. */
 static int write_all(struct worker *worker, const unsigned char *bytes,
 		     size_t len, uint64_t offset)
 {
-	char what[64];
-
 	while (len > 0) {
 		ssize_t n = cache_write(&worker->object.data, bytes, len,
 					offset);
@@ -111,10 +121,7 @@ static int write_all(struct worker *worker, const unsigned char *bytes,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			snprintf(what, sizeof(what), "writing at byte %llu",
-				 (unsigned long long)offset);
-			object_tell(worker, n < 0 ? errno : EIO, what);
-			object_discard(worker);
+			fail_at(worker, n < 0 ? errno : EIO, "writing", offset);
 			return -1;
 		}
 		bytes += n;
@@ -237,8 +244,7 @@ static int copy_rest(struct worker *worker, int in, const struct stat *st,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			object_tell(worker, errno, "reading its source");
-			object_discard(worker);
+			fail_at(worker, errno, "reading its source", from);
 			return -1;
 		}
 		if (n == 0)
@@ -265,9 +271,10 @@ int file_copy_from(struct worker *worker, int in, const struct stat *st,
 	};
 
 	if (references_copy(restore->config.refs, &copy) != 0) {
-		if (errno != ECANCELED)
-			object_tell(worker, errno, "copying by reference");
-		object_discard(worker);
+		if (errno == ECANCELED)
+			object_discard(worker);
+		else
+			fail_at(worker, errno, "copying by reference", copy.done);
 		return -1;
 	}
 	count_add(&restore->counts.bytes, size);

@@ -340,7 +340,7 @@ static void a_twin_that_fails(void **state)
 			    "files\n"
 			    "tarpipe: dst/c: linkat: it begins another inode with "
 			    "the same contents: Too many links\n"
-			    "tarpipe: dst/c: reading its source: Input/output "
+			    "tarpipe: dst/c: reading its source at byte 0: Input/output "
 			    "error\n");
 	assert_names("dst", "a d");
 	assert_linked("dst/a", "dst/d", 2);
