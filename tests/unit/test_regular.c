@@ -458,7 +458,7 @@ static void a_reference_that_can_not_be_read(void **state)
 	give(ref);
 	give_end(9);
 	leave();
-	assert_string_equal(capture_end(), "tarpipe: dst/f: reading its source: "
+	assert_string_equal(capture_end(), "tarpipe: dst/f: reading its source at byte 0: "
 					   "Input/output error\n");
 	assert_names("dst", "");
 	assert_int_equal(open_descriptors(), before);
