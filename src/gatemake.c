@@ -15,8 +15,14 @@
 void dir_tell(struct gate *gate, const struct dir *dir, int err,
 		 const char *what)
 {
-	char *path = gate_path(gate, dir, NULL);
+	char *path;
 
+	/* The run stops there, and of several workers one tells why. */
+	if (err == ENOSPC && count_add(&gate->full, 1) > 1) {
+		errno = err;
+		return;
+	}
+	path = gate_path(gate, dir, NULL);
 	diag_fail(err == ENOSPC ? STATUS_STOPPED : STATUS_PARTIAL,
 		  path ? path : dir->name, err, "%s", what);
 	free(path);

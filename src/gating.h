@@ -54,6 +54,7 @@ struct gate {
 	unsigned open;
 	uint64_t moment;		/* of the stream: additions and ends, counted */
 	struct seen seen[GATE_SEEN];	/* made or taken lately; under the lock */
+	uint64_t full;		/* directories that found no space: one tells it */
 };
 
 enum { OPEN_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };

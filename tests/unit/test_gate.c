@@ -340,6 +340,24 @@ static void a_full_file_system_is_told_apart(void **state)
 	finish(dir);
 }
 
+static void of_several_that_find_no_space_one_is_told(void **state)
+{
+	struct dir *first = add(gate_root(gate), "d");
+	struct dir *second = add(gate_root(gate), "e");
+
+	(void)state;
+	capture_begin(STDERR_FILENO);
+	fault_set(MKDIRAT, (struct fault){ .err = ENOSPC });
+	assert_int_equal(make(gate_root(gate), first), -1);
+	fault_set(MKDIRAT, (struct fault){ .err = ENOSPC });
+	assert_int_equal(make(gate_root(gate), second), -1);
+	assert_int_equal(errno, ENOSPC);
+	assert_string_equal(capture_end(),
+			    "tarpipe: dst/d: mkdirat: No space left on device\n");
+	finish(second);
+	finish(first);
+}
+
 static void a_refused_one_is_told_and_left_out(void **state)
 {
 	(void)state;
@@ -954,6 +972,7 @@ int main(void)
 		TEST(with_k_other_things_stay),
 		TEST(a_cancelled_directory_is_not_made),
 		TEST(a_full_file_system_is_told_apart),
+		TEST(of_several_that_find_no_space_one_is_told),
 		TEST(a_refused_one_is_told_and_left_out),
 		TEST(a_closed_directory_of_ones_own_is_opened_up),
 		TEST(one_that_can_not_be_read_too),
