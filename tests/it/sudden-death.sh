@@ -59,10 +59,13 @@ run_copy() {
 	esac
 }
 run_stream() {
-	env --default-signal=INT,TERM,PIPE "$TARPIPE" -c src >pipe 2>"$err" </dev/null &
+	# Both ends are open before there is anybody to be killed.
+	exec 8<>pipe 6>pipe 7<pipe 8>&-
+	env --default-signal=INT,TERM,PIPE "$TARPIPE" -c src >&6 2>"$err" </dev/null 6>&- 7<&- &
 	packer=$!
-	env --default-signal=INT,TERM,PIPE "$TARPIPE" -x dst <pipe >"$out" 2>"$err.x" &
+	env --default-signal=INT,TERM,PIPE "$TARPIPE" -x dst <&7 >"$out" 2>"$err.x" 6>&- 7<&- &
 	unpacker=$!
+	exec 6>&- 7<&-
 	[ "$1" = c ] && victim=$packer || victim=$unpacker
 	sleep "$moment"
 	kill -"$signal" $victim 2>/dev/null
