@@ -398,14 +398,15 @@ static void ring_wait_room(struct ring *ring)
 /* Gives up the lock meanwhile.  True: there is more room. */
 static bool ring_get_help(struct ring *ring)
 {
+	bool (*help)(void *arg) = ring->help;	/* ring_help may end it meanwhile */
 	uint64_t start = clock_ns();
 	bool helped;
 
-	if (!ring->help || ring->filling || ring->low < ring->capacity)
+	if (!help || ring->filling || ring->low < ring->capacity)
 		return false;
 	ring->helping = true;
 	pthread_mutex_unlock(&ring->lock);
-	helped = ring->help(ring->help_arg);
+	helped = help(ring->help_arg);
 	pthread_mutex_lock(&ring->lock);
 	ring->helping = false;
 	if (!ring->help)
