@@ -149,65 +149,65 @@ fi
 
 # ---- a source that takes its time ----
 
-slowdir=$TOP_BUILDDIR/tests/tools/slowdir
 context='a slow source'
-if ! am_root || ! [ -x "$slowdir" ] || ! [ -c /dev/fuse ]; then
-	skip 'needs root, /dev/fuse and tests/tools/slowdir, which is built where fuse3 is'
+if ! am_root || ! [ -x "$TOP_BUILDDIR/tests/tools/faultfs" ] || ! [ -c /dev/fuse ]; then
+	skip 'needs root, /dev/fuse and tests/tools/faultfs, which is built where fuse3 is'
 	done_testing
 fi
+need_faultfs
 rm -f tree/d*/large tree/d*/e9/other
-mkdir slow
 
-# slow_source OPTION...: tree at ./slow; log_of WORD: what slowdir counted
+# slow_source MS [RULE]: tree at ./slow, where each open, read and opendir takes MS
 slow_source() {
-	"$slowdir" "$@" "$work/log" tree slow || skip_all 'no FUSE can be mounted here'
-	will_unmount slow
+	on_faultfs tree slow
+	faults ${2:+"$2"} "open * slow=$1" "read * slow=$1" "opendir * slow=$1"
 }
-log_of() {
-	sed -n "s/^$1 //p" log
+calls_of() {
+	grep -c "^$1 " "$hits"
+}
+together() {
+	awk '/ slow=/ && $NF > most { most = $NF } END { print most + 0 }' "$hits"
 }
 
 files=$(find tree -type f | wc -l)
 directories=$(find tree -type d | wc -l)
 for mode in copy -c; do
 	context="a slow source, $mode"
-	slow_source
+	slow_source 5
 	if [ $mode = copy ]; then
 		tarpipe --stats slow fast
 	else
 		tarpipe -c --stats -f fast.tar slow
 	fi
 	off_filesystem slow
-	wait_for grep together log
 	assert_status 0
 	assert_message 'read ahead by up to [0-9]+ helpers'
-	ok 'several calls at one time' test "$(log_of together)" -gt 3
-	is "$(log_of opens)" "$files" 'each file is opened once'
-	is "$(log_of directories)" "$directories" 'each directory, too'
+	ok 'several calls at one time' test "$(together)" -gt 3
+	is "$(calls_of open)" "$files" 'each file is opened once'
+	is "$(calls_of opendir)" "$directories" 'each directory, too'
 done
 ok 'the copy is whole' diff -r --no-dereference tree fast
 tarpipe -x -f fast.tar unpacked
 ok 'the stream is whole' diff -r --no-dereference tree unpacked
 
 context='a slow source, without helpers'
-slow_source
+slow_source 5
 tarpipe --stats --read-ahead=off slow plain
 off_filesystem slow
-wait_for grep together log
 assert_no_message 'read ahead'
-is "$(log_of together)" 1 'one call at one time'
+is "$(together)" 1 'one call at one time'
 
 # ---- a source that does not answer ----
 
 for mode in copy -c; do
 	context="a read that never comes back, $mode"
-	slow_source --delay=1 --stuck=7.c
+	slow_source 1 'read */7.c hang'
 	if [ $mode = copy ]; then
 		start --read-ahead=4 slow never
 	else
 		start -c --read-ahead=4 -f never.tar slow
 	fi
-	wait_for grep stuck log
+	wait_for grep hang "$hits"
 	kill -INT "$pid"
 	before=$(date +%s)
 	status=0
@@ -215,6 +215,7 @@ for mode in copy -c; do
 	assert_status 130
 	ok 'at once' test $(($(date +%s) - before)) -le 2
 	umount -l slow
+	faults		# it comes back after all
 	off_filesystem slow 2>/dev/null
 	assert_missing never.tar
 done

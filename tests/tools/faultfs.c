@@ -24,6 +24,8 @@
  *   ACTION      ENOSPC, EIO ...: it fails
  *               hang: it waits until the rules are others, whatever happens, and goes on
  *               stall: the same, but a signal ends it with EINTR
+ *               slow=MS: it takes so many milliseconds; the line in RULES.log has the
+ *               number of such calls at that time, too
  *               short: it takes half of the bytes (with --direct, for reads)
  *               grow, shrink, vanish: that becomes of the file in BACKING first
  *
@@ -51,15 +53,15 @@
 
 enum { RULES_MAX = 32, WORD = 64, REQUEST_MOST = 1 << 20, PAUSE = 10000000 };
 
-enum action { ACT_NONE, ACT_FAIL, ACT_HANG, ACT_STALL, ACT_SHORT, ACT_GROW,
-	      ACT_SHRINK, ACT_VANISH };
+enum action { ACT_NONE, ACT_FAIL, ACT_HANG, ACT_STALL, ACT_SLOW, ACT_SHORT,
+	      ACT_GROW, ACT_SHRINK, ACT_VANISH };
 
 struct rule {
 	char op[WORD], pattern[PATH_MAX], shown[WORD];
 	enum action action;
 	int err;
 	bool has_at, has_bytes;
-	uint64_t at, after, bytes, times;
+	uint64_t at, after, bytes, times, delay;
 	uint64_t seen, done, used;	/* calls, times it applied, bytes taken */
 };
 
@@ -71,6 +73,7 @@ struct fault {
 	size_t count;
 	struct stat read;		/* RULES when it was read */
 	unsigned version;
+	unsigned together;		/* slow calls that are under way */
 };
 
 /* An open file; its name may be gone. */
@@ -129,6 +132,9 @@ static bool word_take(struct rule *rule, const char *word)
 		rule->after = n;
 	} else if (sscanf(word, "times=%llu", &n) == 1) {
 		rule->times = n;
+	} else if (sscanf(word, "slow=%llu", &n) == 1) {
+		rule->action = ACT_SLOW;
+		rule->delay = n;
 	} else {
 		return false;
 	}
@@ -189,7 +195,10 @@ static void rule_log(struct fault *fault, const char *op, const char *path,
 	file = fopen(name, "ae");
 	if (!file)
 		return;
-	fprintf(file, "%s %s %s\n", op, path, rule->shown);
+	fprintf(file, "%s %s %s", op, path, rule->shown);
+	if (rule->action == ACT_SLOW)
+		fprintf(file, " %u", ++fault->together);
+	fputc('\n', file);
 	fclose(file);
 }
 
@@ -275,6 +284,18 @@ static int linger(struct fault *fault, unsigned version, bool killable)
 	return 0;
 }
 
+static int take_time(struct fault *fault, uint64_t ms)
+{
+	const struct timespec pause = { (time_t)(ms / 1000),
+					(long)(ms % 1000) * 1000000 };
+
+	nanosleep(&pause, NULL);
+	pthread_mutex_lock(&fault->lock);
+	fault->together--;
+	pthread_mutex_unlock(&fault->lock);
+	return 0;
+}
+
 /* Returns 0 when the call is to be done (call->size may be less), or -errno. */
 static int judge(struct call *call)
 {
@@ -298,6 +319,8 @@ static int judge(struct call *call)
 	case ACT_HANG:
 	case ACT_STALL:
 		return linger(fault, version, rule.action == ACT_STALL);
+	case ACT_SLOW:
+		return take_time(fault, rule.delay);
 	case ACT_SHORT:
 		call->size = (call->size + 1) / 2;
 		return 0;
@@ -326,6 +349,13 @@ static int judge_handle(const char *op, const struct fuse_file_info *info,
 	struct call call = { .op = op, .path = handle->path, .changes = changes };
 
 	return judge(&call);
+}
+
+static int judge_either(const char *op, const char *path,
+			const struct fuse_file_info *info, bool changes)
+{
+	return info ? judge_handle(op, info, changes) :
+		      judge_path(op, path, changes);
 }
 
 /* ---- names ---- */
@@ -463,8 +493,7 @@ static int fault_link(const char *from, const char *to)
 
 static int fault_chmod(const char *path, mode_t mode, struct fuse_file_info *info)
 {
-	int rc = info ? judge_handle("chmod", info, true) :
-			judge_path("chmod", path, true);
+	int rc = judge_either("chmod", path, info, true);
 	struct full full;
 
 	if (rc != 0)
@@ -476,8 +505,7 @@ static int fault_chmod(const char *path, mode_t mode, struct fuse_file_info *inf
 static int fault_chown(const char *path, uid_t uid, gid_t gid,
 		       struct fuse_file_info *info)
 {
-	int rc = info ? judge_handle("chown", info, true) :
-			judge_path("chown", path, true);
+	int rc = judge_either("chown", path, info, true);
 	struct full full;
 
 	if (rc != 0)
@@ -489,8 +517,7 @@ static int fault_chown(const char *path, uid_t uid, gid_t gid,
 static int fault_truncate(const char *path, off_t size,
 			  struct fuse_file_info *info)
 {
-	int rc = info ? judge_handle("truncate", info, true) :
-			judge_path("truncate", path, true);
+	int rc = judge_either("truncate", path, info, true);
 	struct full full;
 
 	if (rc != 0)
@@ -502,8 +529,7 @@ static int fault_truncate(const char *path, off_t size,
 static int fault_utimens(const char *path, const struct timespec times[2],
 			 struct fuse_file_info *info)
 {
-	int rc = info ? judge_handle("utimens", info, true) :
-			judge_path("utimens", path, true);
+	int rc = judge_either("utimens", path, info, true);
 	struct full full;
 
 	if (rc != 0)
