@@ -245,12 +245,7 @@ static void reader_main(void *arg)
 static int make_parts(struct stream *stream)
 {
 	const struct opts *opts = stream->opts;
-	struct ring_config ring = {
-		.size = opts->memory,
-		.start = opts->fill,
-		.low = opts->low,
-		.spans = INSTREAM_SPANS,
-	};
+	struct ring_config ring = job_ring_config(opts, INSTREAM_SPANS);
 	struct instream_config in = {
 		.shown = intake_shown(stream->intake),
 		.ignore_zeros = opts->ignore_zeros,

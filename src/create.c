@@ -171,14 +171,9 @@ static int make_pack(struct create *create)
 
 static int make_ring(struct create *create)
 {
-	struct ring_config config = {
-		.size = create->opts->memory,
-		.start = create->opts->fill,
-		.low = create->opts->low,
-		.spans = SPANS,
-		.batch = BATCH,
-	};
+	struct ring_config config = job_ring_config(create->opts, SPANS);
 
+	config.batch = BATCH;
 	create->ring = job_ring(&config);
 	return create->ring ? 0 : -1;
 }

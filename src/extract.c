@@ -84,12 +84,7 @@ static void extract_destroy(struct extract *extract)
 static int make_rings(struct extract *extract)
 {
 	const struct opts *opts = extract->opts;
-	struct ring_config bytes = {
-		.size = opts->memory,
-		.start = opts->fill,
-		.low = opts->low,
-		.spans = INSTREAM_SPANS,
-	};
+	struct ring_config bytes = job_ring_config(opts, INSTREAM_SPANS);
 	struct ring_config records = {
 		.size = opts->memory < RECORDS_SIZE ? opts->memory :
 						      RECORDS_SIZE,

@@ -86,6 +86,16 @@ static struct walk_config walk_settings(const struct job *job)
 
 /* ---- making the parts ---- */
 
+struct ring_config job_ring_config(const struct opts *opts, unsigned spans)
+{
+	return (struct ring_config){
+		.size = opts->memory,
+		.start = opts->fill,
+		.low = opts->low,
+		.spans = spans,
+	};
+}
+
 struct ring *job_ring(const struct ring_config *config)
 {
 	struct ring *ring = ring_new(config);
@@ -98,12 +108,9 @@ struct ring *job_ring(const struct ring_config *config)
 
 static int make_ring(struct job *job)
 {
-	struct ring_config ring = {
-		.size = job->opts->memory,
-		.start = job->opts->fill,
-		.low = job->opts->low,
-		.spans = unpack_spans(job->budget.workers),
-	};
+	struct ring_config ring =
+		job_ring_config(job->opts,
+				unpack_spans(job->budget.workers));
 
 	job->ring = job_ring(&ring);
 	return job->ring ? 0 : -1;

@@ -19,6 +19,9 @@ enum { JOB_LEFT_BEHIND = -1 };
 
 int job_run(const struct opts *opts);
 
+/* What the options say of a ring of which `spans` are held at one time. */
+struct ring_config job_ring_config(const struct opts *opts, unsigned spans);
+
 /* A ring for a run.  NULL after a message, STATUS_STOPPED. */
 struct ring *job_ring(const struct ring_config *config);
 

@@ -626,6 +626,8 @@ static bool unpack_help(void *arg)
 	turn_give(unpack->turn);
 	if (got > 0)
 		hand_use(unpack, &unpack->helper);
+	else if (got < 0)
+		batch_done(unpack, unpack->helper.index);
 	return got > 0;
 }
 
