@@ -58,7 +58,8 @@
  * Help.  With as many threads as processors each sleep leaves one of them idle, and
  * the kernel is slow to find out which thread to move there.  So a producer that has
  * no room does the consumers' work, if they let it, rather than sleep.  That is no gain
- * where they wait for a device: help that took longer than PATIENCE_NS was the last.
+ * where they wait for a device: help that took longer than PATIENCE_NS was the last while
+ * there is something to produce.  When all is there, the producer is one more consumer.
  *
  * Units.  Whoever reads blocks of one size, and counts in blocks, gives that as the
  * unit.  The ring then holds `capacity` bytes, a whole number of units, and has more
@@ -130,9 +131,10 @@ struct ring {
 	bool urged;			/* ring_urge: no mark until it is empty */
 	bool closed;
 	int reason;
-	bool (*help)(void *arg);	/* ring_help */
+	ring_helper *help;
 	void *help_arg;
-	bool helping;			/* ... is at work */
+	bool helping;			/* it is at work */
+	bool help_slow;			/* it was slow once */
 
 	struct span *spans;		/* a queue: oldest at first, count of them */
 	unsigned nspans, first, count;
@@ -395,30 +397,40 @@ static void ring_wait_room(struct ring *ring)
 	ring->counters.blocked_ns += clock_ns() - start;
 }
 
-/* Gives up the lock meanwhile.  True: there is more room. */
-static bool ring_get_help(struct ring *ring)
+/* Gives up the lock meanwhile. */
+static bool ring_call_help(struct ring *ring, bool wait)
 {
-	bool (*help)(void *arg) = ring->help;	/* ring_help may end it meanwhile */
-	uint64_t start = clock_ns();
+	ring_helper *help = ring->help;	/* ring_help may end it meanwhile */
 	bool helped;
 
-	if (!help || ring->filling || ring->low < ring->capacity)
+	if (!help)
 		return false;
 	ring->helping = true;
 	pthread_mutex_unlock(&ring->lock);
-	helped = help(ring->help_arg);
+	helped = help(ring->help_arg, wait);
 	pthread_mutex_lock(&ring->lock);
 	ring->helping = false;
 	if (!ring->help)
 		pthread_cond_broadcast(&ring->room);	/* ring_help waits */
-	else if (clock_ns() - start > PATIENCE_NS)
-		ring->help = NULL;
+	return helped;
+}
+
+/* True: there is more room. */
+static bool ring_get_help(struct ring *ring)
+{
+	uint64_t start = clock_ns();
+	bool helped;
+
+	if (ring->help_slow || ring->filling || ring->low < ring->capacity)
+		return false;
+	helped = ring_call_help(ring, false);
+	ring->help_slow = clock_ns() - start > PATIENCE_NS;
 	if (helped)
 		ring->counters.full++;
 	return helped;
 }
 
-void ring_help(struct ring *ring, bool (*help)(void *arg), void *arg)
+void ring_help(struct ring *ring, ring_helper *help, void *arg)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->help_arg = help ? arg : ring->help_arg;
@@ -493,6 +505,8 @@ void ring_close(struct ring *ring)
 	ring_publish(ring);
 	ring->closed = true;
 	pthread_cond_broadcast(&ring->bytes);
+	while (!ring->reason && ring_call_help(ring, true))
+		;
 	pthread_mutex_unlock(&ring->lock);
 }
 

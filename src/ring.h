@@ -98,18 +98,24 @@ void ring_flush(struct ring *ring);
 void ring_urge(struct ring *ring);
 
 /*
- * From now on the producer, where it would wait for room, calls `help` instead, which
- * takes, uses and releases some of what is there (ring_try_peek) and returns true; or
- * false, when there was nothing that it could do, and the producer waits after all.
- * It runs on the producer's thread.  Not with a low mark, nor before the start mark
- * is reached, and no more once it has been slow: then more threads are no help.
+ * Takes, uses and releases some of what is there (ring_try_peek) and returns true; or false
+ * when there is nothing that it could do.  With `wait` it may wait until others are done
+ * with taking.  Runs on the producer's thread.
+ */
+typedef bool ring_helper(void *arg, bool wait);
+
+/*
+ * From now on the producer, where it would wait for room, calls `help` instead, and
+ * waits after all when that returns false.  Not with a low mark, nor before the start
+ * mark is reached, and no more once it has been slow: then more threads are no
+ * help.  ring_close calls it, waiting, as long as it returns true.
  *
  * NULL: no more of it; returns when a call that is under way has ended.  Any thread but
  * the producer's.
  */
-void ring_help(struct ring *ring, bool (*help)(void *arg), void *arg);
+void ring_help(struct ring *ring, ring_helper *help, void *arg);
 
-/* Says that no more will come; publishes the rest. */
+/* Says that no more will come; publishes the rest, and helps with it (ring_help). */
 void ring_close(struct ring *ring);
 
 /* ---- the consumer's side ---- */

@@ -26,8 +26,8 @@
  * A batch that ends inside an object (a large file) keeps the turn: the pieces that
  * follow belong to the same worker.  Nothing behind them could be taken anyway.
  *
- * The producer's thread may lend a hand (ring_help) instead of waiting for room: so there
- * are as many threads as processors, and none of them sleeps.  What it takes ends with
+ * The producer's thread may lend a hand (ring_help) instead of waiting for room, and when
+ * it has made all: so there are as many threads as processors, and none of them sleeps.  What it takes ends with
  * an object, for it could not wait for the rest, which is its own to make.
  *
  * What a small file costs, both sides together, are nine calls (tests/it/calls.sh counts):
@@ -615,12 +615,14 @@ out:
 }
 
 /* ring_help: the producer takes a batch, when nobody waits inside an object. */
-static bool unpack_help(void *arg)
+static bool unpack_help(void *arg, bool wait)
 {
 	struct unpack *unpack = arg;
 	int got;
 
-	if (!turn_try(unpack->turn))
+	if (wait)
+		turn_take(unpack->turn);
+	else if (!turn_try(unpack->turn))
 		return false;
 	got = batch_take(unpack, &unpack->helper);
 	turn_give(unpack->turn);

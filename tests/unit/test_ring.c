@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "pool.h"
 #include "ring.h"
 #include "thread.h"
 
@@ -685,15 +686,20 @@ struct helper {
 	struct lock lock;
 	bool begun, may_end;	/* a call is under way until may_end */
 	bool waits;
+	bool asked_to_wait;
+	struct turn *turn;	/* one looks and takes at one time */
 };
 
-static bool helper_call(void *arg)
+static bool helper_call(void *arg, bool wait)
 {
 	struct helper *helper = arg;
 	const void *bytes;
+	unsigned span = 0;
 	size_t size;
+	int got;
 
 	helper->calls++;
+	helper->asked_to_wait = wait;
 	if (helper->idle)
 		return false;
 	lock_take(&helper->lock);
@@ -703,10 +709,17 @@ static bool helper_call(void *arg)
 		lock_wait(&helper->lock);
 	lock_give(&helper->lock);
 	usleep(helper->slow_ms * 1000);
-	if (ring_try_peek(helper->ring, &bytes, &size) != 1)
+	if (wait)
+		turn_take(helper->turn);
+	else if (!turn_try(helper->turn))
 		return false;
-	ring_release(helper->ring, ring_take(helper->ring, size));
-	return true;
+	got = ring_try_peek(helper->ring, &bytes, &size);
+	if (got == 1)
+		span = ring_take(helper->ring, size);
+	turn_give(helper->turn);
+	if (got == 1)
+		ring_release(helper->ring, span);
+	return got == 1;
 }
 
 static void helper_init(struct helper *helper, struct ring *ring)
@@ -714,7 +727,17 @@ static void helper_init(struct helper *helper, struct ring *ring)
 	memset(helper, 0, sizeof(*helper));
 	helper->ring = ring;
 	lock_init(&helper->lock);
+	helper->turn = turn_new();
 	ring_help(ring, helper_call, helper);
+}
+
+/* Ends the help, and the ring. */
+static void helper_destroy(struct helper *helper)
+{
+	ring_help(helper->ring, NULL, NULL);
+	ring_free(helper->ring);
+	turn_free(helper->turn);
+	lock_destroy(&helper->lock);
 }
 
 static void looking_does_not_wait(void **state)
@@ -742,6 +765,28 @@ static void looking_does_not_wait(void **state)
 	ring_free(ring);
 }
 
+/* What is left when all is there is for the producer, too, even if it was slow before. */
+static void a_producer_takes_the_rest(void **state)
+{
+	struct ring *ring = ring_make(RING_SIZE_MIN, 0, 100);
+	struct helper helper;
+	const void *bytes;
+	size_t size;
+
+	(void)state;
+	helper_init(&helper, ring);
+	helper.slow_ms = 30;
+	for (int i = 0; i < 9; i++)
+		put(ring, 8192, i);
+	assert_int_equal(helper.calls, 1);
+	assert_false(helper.asked_to_wait);
+	ring_close(ring);
+	assert_true(helper.calls >= 3);
+	assert_true(helper.asked_to_wait);
+	assert_int_equal(ring_peek(ring, &bytes, &size), 0);
+	helper_destroy(&helper);
+}
+
 /* Nobody else is there: without help this would wait for ever. */
 static void a_producer_helps_itself(void **state)
 {
@@ -756,42 +801,48 @@ static void a_producer_helps_itself(void **state)
 	assert_in_range(helper.calls, 1, 100);
 	ring_count(ring, &counters);
 	assert_int_equal(counters.full, helper.calls);
-	ring_help(ring, NULL, NULL);
-	lock_destroy(&helper.lock);
-	ring_free(ring);
+	helper_destroy(&helper);
 }
 
 static void consume_all(void *arg)
 {
-	struct ring *ring = arg;
+	struct helper *helper = arg;
 	const void *bytes;
+	unsigned span = 0;
 	size_t size;
+	int got;
 
-	while (ring_peek(ring, &bytes, &size) == 1) {
+	do {
+		turn_take(helper->turn);
+		got = ring_peek(helper->ring, &bytes, &size);
+		if (got == 1)
+			span = ring_take(helper->ring, size);
+		turn_give(helper->turn);
 		usleep(1000);
-		ring_release(ring, ring_take(ring, size));
-	}
+		if (got == 1)
+			ring_release(helper->ring, span);
+	} while (got == 1);
 }
 
-/* Passes some rings' worth to a consumer; returns how often help was asked for. */
+/* Passes some rings' worth to a consumer; returns how often help was asked for by then. */
 static unsigned calls_of_help(unsigned low, bool idle, unsigned slow_ms)
 {
 	struct ring *ring = ring_make(RING_SIZE_MIN, 0, low);
 	struct helper helper;
 	struct thread thread;
+	unsigned calls;
 
 	helper_init(&helper, ring);
 	helper.idle = idle;
 	helper.slow_ms = slow_ms;
-	assert_int_equal(thread_start(&thread, "consumer", consume_all, ring), 0);
+	assert_int_equal(thread_start(&thread, "consumer", consume_all, &helper), 0);
 	for (int i = 0; i < 400; i++)
 		put(ring, 8192, i);
+	calls = helper.calls;
 	ring_close(ring);
 	thread_join(&thread);
-	ring_help(ring, NULL, NULL);
-	lock_destroy(&helper.lock);
-	ring_free(ring);
-	return helper.calls;
+	helper_destroy(&helper);
+	return calls;
 }
 
 static void help_that_finds_nothing_is_no_help(void **state)
@@ -854,8 +905,7 @@ static void the_end_of_help_waits_for_it(void **state)
 	thread_join(&producer);
 	thread_join(&other);
 	assert_int_equal(helper.calls, 1);
-	lock_destroy(&helper.lock);
-	ring_free(ring);
+	helper_destroy(&helper);
 }
 
 int main(void)
@@ -882,6 +932,7 @@ int main(void)
 		cmocka_unit_test(stress_all_shapes),
 		cmocka_unit_test(looking_does_not_wait),
 		cmocka_unit_test(a_producer_helps_itself),
+		cmocka_unit_test(a_producer_takes_the_rest),
 		cmocka_unit_test(help_that_finds_nothing_is_no_help),
 		cmocka_unit_test(slow_help_was_the_last),
 		cmocka_unit_test(no_help_with_a_low_mark),
