@@ -66,9 +66,14 @@ cd "$work" || exit 99
 TEST_BASE=$base		# by which its processes are known
 export TEST_BASE
 
+# A signal may find a subshell before it has put the shell's traps away, and bash then
+# runs them there: the pid is asked of the system, as $$ is the shell's everywhere.
 clean_up() {
 	clean_rc=$?
 	trap '' EXIT HUP INT TERM
+	read -r clean_pid clean_rest </proc/self/stat
+	: "$clean_rest"
+	[ "$clean_pid" -eq $$ ] || exit "$clean_rc"
 	cd /
 	tac "$base/lib/mounts" | while read -r clean_dir; do
 		umount "$clean_dir" 2>/dev/null || umount -l "$clean_dir"
