@@ -7,6 +7,7 @@
  *
  *   door           main.c      this: parse, run, exit
  *                  cli.c       the command line: one table of options
+ *                  cliset.c    ... what an option does with its argument
  *                  spec.c      what the operands mean, and what is refused
  *                  specpack.c  ... those of -c
  *                  specdst.c   ... the destination, and -x's

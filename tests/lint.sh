@@ -23,7 +23,7 @@ inodes apply pool order fetch attrs alias mtree mtreename
 ahead manifest manifesting listwriter
 pack packing packfile packattr packtar restore object regular hardlink untar untaring untardir untarfile packread packout packlist
 unpack
-listing stats host spec specpack budget options specdst
+listing stats host spec specpack budget options specdst cliset
 sink
 job cli buffer create extract list compare comparing comparefind comparelist comparestream comparetree
 bufcli
