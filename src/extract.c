@@ -98,12 +98,20 @@ static int make_rings(struct extract *extract)
 	return extract->records ? 0 : -1;
 }
 
-/* instream_config.waiting: what the workers have not seen, they can't give back. */
-static void flush_records(void *arg)
+/*
+ * instream_config.waiting: what the workers have not seen, they can't give back.  Until
+ * there are more bytes untar is one of them.
+ */
+static void lend_hand(void *arg)
 {
 	struct extract *extract = arg;
+	const void *bytes;
+	size_t size;
 
 	ring_flush(extract->records);
+	while (ring_try_peek(extract->bytes, &bytes, &size) == 0 &&
+	       ring_lend(extract->records))
+		;
 }
 
 static int make_decoder(struct extract *extract)
@@ -113,7 +121,7 @@ static int make_decoder(struct extract *extract)
 		.shown = intake_shown(extract->intake),
 		.ignore_zeros = extract->opts->ignore_zeros,
 		.drain = !intake_is_tape(extract->intake),
-		.waiting = flush_records,
+		.waiting = lend_hand,
 		.arg = extract,
 	};
 	struct untar_config untar = {
@@ -155,6 +163,7 @@ static int make_sink(struct extract *extract)
 		.fresh = extract->spec.dst_new && !extract->spec.dst_keeps,
 		.widen = !extract->spec.dst_keeps,
 		.ordered = true,
+		.help = true,
 		.umask = extract->umask,
 		.release = release,
 		.done = workers_done,
@@ -180,6 +189,7 @@ static void decoder_main(void *arg)
 {
 	struct extract *extract = arg;
 
+	thread_own_umask();		/* it may lend the workers a hand */
 	extract->decoded = untar_run(extract->untar);
 	/* Nobody takes more of it. */
 	ring_abort(extract->bytes, ECANCELED);

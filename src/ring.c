@@ -60,6 +60,7 @@
  * no room does the consumers' work, if they let it, rather than sleep.  That is no gain
  * where they wait for a device: help that took longer than PATIENCE_NS was the last while
  * there is something to produce.  When all is there, the producer is one more consumer.
+ * One that would have to wait for what it produces from does the same (ring_lend).
  *
  * Units.  Whoever reads blocks of one size, and counts in blocks, gives that as the
  * unit.  The ring then holds `capacity` bytes, a whole number of units, and has more
@@ -82,7 +83,7 @@
 #include "thread.h"
 
 enum {
-	WINDOW_MIN = 4 << 20,		/* two huge pages */
+	WINDOW_MIN = 8 << 20,		/* four huge pages */
 	HUGE_PAGE = 2 << 20,
 	BATCH = 64 << 10,
 	BATCH_NS = 1000000,
@@ -415,7 +416,7 @@ static bool ring_call_help(struct ring *ring, bool wait)
 	return helped;
 }
 
-/* True: there is more room. */
+/* True: something was done, and there is more room. */
 static bool ring_get_help(struct ring *ring)
 {
 	uint64_t start = clock_ns();
@@ -425,8 +426,17 @@ static bool ring_get_help(struct ring *ring)
 		return false;
 	helped = ring_call_help(ring, false);
 	ring->help_slow = clock_ns() - start > PATIENCE_NS;
-	if (helped)
-		ring->counters.full++;
+	return helped;
+}
+
+bool ring_lend(struct ring *ring)
+{
+	bool helped;
+
+	pthread_mutex_lock(&ring->lock);
+	ring_publish(ring);
+	helped = !ring->reason && ring_get_help(ring);
+	pthread_mutex_unlock(&ring->lock);
 	return helped;
 }
 
@@ -445,7 +455,9 @@ static bool ring_make_room(struct ring *ring, size_t size)
 	pthread_mutex_lock(&ring->lock);
 	ring_publish(ring);
 	while (!ring->reason && !ring_fit(ring, size))
-		if (!ring_get_help(ring))
+		if (ring_get_help(ring))
+			ring->counters.full++;
+		else
 			ring_wait_room(ring);
 	bool stopped = ring->reason != 0;
 	pthread_mutex_unlock(&ring->lock);

@@ -115,6 +115,12 @@ typedef bool ring_helper(void *arg, bool wait);
  */
 void ring_help(struct ring *ring, ring_helper *help, void *arg);
 
+/*
+ * Instead of waiting for something else than room: publishes what is committed, and
+ * lends a hand once, by the same rule.  True when it did something.
+ */
+bool ring_lend(struct ring *ring);
+
 /* Says that no more will come; publishes the rest, and helps with it (ring_help). */
 void ring_close(struct ring *ring);
 
