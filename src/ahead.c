@@ -451,6 +451,19 @@ static void count_ready(struct ahead *ahead)
 		       crew_count_done(ahead->crew, tasks, count);
 }
 
+/* Before a wait: what was made so far is worth more than nothing. */
+static void flush(struct ahead *ahead)
+{
+	if (!ahead->config.filtered)
+		ring_flush(ahead->config.ring);
+}
+
+static void urge(struct ahead *ahead)
+{
+	if (!ahead->config.filtered)
+		ring_urge(ahead->config.ring);
+}
+
 /*
  * Waits until the oldest item can be taken: it is done, or nobody has begun it and it
  * is ours now.  Returns -1 when the ring was aborted.
@@ -459,7 +472,7 @@ static int wait_ready(struct ahead *ahead)
 {
 	struct slot *slot = slot_of(ahead, ahead->taken);
 
-	ring_flush(ahead->config.ring);
+	flush(ahead);
 	while (ahead->ready == ahead->taken) {
 		if (crew_claim(ahead->crew, &slot->fetch.task)) {
 			ahead->self = true;
@@ -478,9 +491,9 @@ static int wait_ready(struct ahead *ahead)
 static void give_first(struct ahead *ahead)
 {
 	if (ahead->names && !names_ready(ahead->names))
-		ring_urge(ahead->config.ring);
+		urge(ahead);
 	else
-		ring_flush(ahead->config.ring);
+		flush(ahead);
 	give_all(ahead);
 }
 
@@ -524,7 +537,7 @@ static int next_direct(struct ahead *ahead, struct walk_item *item)
 {
 	/* Whoever writes the list may take his time. */
 	if (ahead->names && !names_ready(ahead->names))
-		ring_urge(ahead->config.ring);
+		urge(ahead);
 	walk_next(ahead->walk, item);
 	return 0;
 }

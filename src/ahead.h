@@ -30,6 +30,7 @@
 struct ahead_config {
 	struct walk_config walk;	/* but for its `close` */
 	struct ring *ring;		/* borrowed */
+	bool filtered;			/* others fill the ring: it is not flushed from here */
 	int helpers;			/* as opts->read_ahead */
 	unsigned descriptors;		/* for all that is ahead; too few: it is off */
 	struct fetch_rules rules;

@@ -26,6 +26,7 @@ static int pack_new_ahead(struct pack *pack)
 	struct ahead_config ahead = {
 		.walk = config->walk,
 		.ring = config->ring,
+		.filtered = config->filter != FILTER_NONE,
 		.helpers = config->opts->read_ahead,
 		.descriptors = config->ahead,
 		.rules = {
@@ -91,6 +92,12 @@ bool pack_stop(struct pack *pack, unsigned ms)
 unsigned pack_helpers(const struct pack *pack)
 {
 	return ahead_helpers(pack->ahead);
+}
+
+void pack_urge(struct pack *pack)
+{
+	if (pack->config.filter == FILTER_NONE)
+		ring_urge(pack->ring);
 }
 
 bool pack_keeps(const struct pack *pack, unsigned part)

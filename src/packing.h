@@ -55,6 +55,12 @@ struct pack {
 /* The part of --preserve is kept. */
 bool pack_keeps(const struct pack *pack, unsigned part);
 
+/*
+ * ring_urge, before the packer waits for what is not the ring.  Not with a filter: its
+ * threads are the ring's producers.
+ */
+void pack_urge(struct pack *pack);
+
 /* The path of the item at hand, for messages. */
 const char *pack_shown(struct pack *pack);
 

@@ -31,7 +31,7 @@ static int open_file(struct pack *pack)
 
 	for (unsigned i = 0; fd < 0 && errno == EWOULDBLOCK &&
 			     i < LEASE_TRIES && !ring_reason(pack->ring); i++) {
-		ring_urge(pack->ring);
+		pack_urge(pack);
 		clock_wait(clock_ns() + LEASE_PAUSE);
 		fd = open_once(&pack->item);
 	}

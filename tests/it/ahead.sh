@@ -197,6 +197,19 @@ off_filesystem slow
 assert_no_message 'read ahead'
 is "$(together)" 1 'one call at one time'
 
+# The compressor's threads fill the ring, and the packer, which waits, must not touch it.
+context='-c -z, read ahead'
+slow_source 2
+for round in 1 2 3; do
+	tarpipe -c -z -m 1m -s 64k -j 4 --read-ahead=4 -f ahead.tar.gz slow
+	assert_status 0
+	assert_silent
+	ok "whole, round $round" gzip -t ahead.tar.gz
+	tarpipe --compare -f ahead.tar.gz tree
+	assert_status 0
+done
+off_filesystem slow
+
 # ---- a source that does not answer ----
 
 for mode in copy -c; do
