@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,9 +57,6 @@ struct create {
 
 static void create_destroy(struct create *create)
 {
-	/* The process is about to end, and threads still use all this. */
-	if (create->stuck)
-		return;
 	pack_free(create->pack);
 	manifest_close(create->manifest, false);
 	ring_free(create->ring);
@@ -69,6 +67,7 @@ static void create_destroy(struct create *create)
 	if (create->dir >= 0)
 		close(create->dir);
 	spec_destroy(&create->spec);
+	free(create);
 }
 
 /* ---- making the parts ---- */
@@ -304,23 +303,40 @@ static int begin_list(struct create *create)
 	return opts->manifest && !create->manifest ? -1 : 0;
 }
 
+/* Opens the ends, and runs. */
+static int create_go(struct create *create)
+{
+	const struct opts *opts = create->opts;
+
+	if (spec_resolve_create(&create->spec, opts, create->dir) != 0 ||
+	    choose(create) != 0)
+		return 0;
+	budget_share(&create->budget, opts->jobs, true, 0);
+	create->outlet = outlet_open(opts);
+	if (!opts->file || strcmp(opts->file, "-") == 0)
+		diag_list_beside();
+	if (!create->outlet || begin_list(create) != 0)
+		return 0;
+	return create_all(create);
+}
+
 int create_run(const struct opts *opts)
 {
-	struct create create = { .opts = opts };
+	struct create *create = calloc(1, sizeof(*create));	/* who is stuck uses it on */
 	int number = 0;
 
-	if (spec_check_stream(opts) != 0 || open_directory(&create) != 0)
+	if (!create) {
+		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "setting up the run");
 		return 0;
-	if (spec_resolve_create(&create.spec, opts, create.dir) == 0 &&
-	    choose(&create) == 0) {
-		budget_share(&create.budget, opts->jobs, true, 0);
-		create.outlet = outlet_open(opts);
-		if (!opts->file || strcmp(opts->file, "-") == 0)
-			diag_list_beside();
-		if (create.outlet && begin_list(&create) == 0)
-			number = create_all(&create);
 	}
-	diag_summary();
-	create_destroy(&create);
-	return create.stuck && number == 0 ? JOB_LEFT_BEHIND : number;
+	create->opts = opts;
+	create->dir = -1;
+	if (spec_check_stream(opts) == 0 && open_directory(create) == 0) {
+		number = create_go(create);
+		diag_summary();
+	}
+	if (create->stuck)
+		return number == 0 ? JOB_LEFT_BEHIND : number;
+	create_destroy(create);
+	return number;
 }

@@ -15,6 +15,7 @@
 #include "extract.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,9 +64,6 @@ struct extract {
 
 static void extract_destroy(struct extract *extract)
 {
-	/* The process is about to end, and the intake still uses all this. */
-	if (extract->intake_stuck)
-		return;
 	untar_free(extract->untar);
 	instream_free(extract->in);
 	sink_destroy(&extract->sink);
@@ -77,6 +75,7 @@ static void extract_destroy(struct extract *extract)
 	if (extract->dst >= 0)
 		close(extract->dst);
 	spec_destroy(&extract->spec);
+	free(extract);
 }
 
 /* ---- making the parts ---- */
@@ -312,30 +311,42 @@ static int extract_list(const struct opts *opts)
 	return list_run(&list);
 }
 
+/* Opens the ends, and runs. */
+static int extract_go(struct extract *extract)
+{
+	const struct opts *opts = extract->opts;
+
+	extract->select = select_from_opts(opts, true, opts->operands,
+					   opts->directory ? opts->noperands : 0);
+	if (extract->select)
+		extract->intake = intake_open(opts);
+	if (!extract->intake)
+		return 0;
+	/* Followed links give files further paths, which nobody could order. */
+	budget_share(&extract->budget, opts->keep_dirlink ? 1 : opts->jobs,
+		     false, opts->no_cache ? CACHE_HELD : 0);
+	return make_rings(extract) == 0 ? extract_all(extract) : 0;
+}
+
 int extract_run(const struct opts *opts)
 {
-	struct extract extract = { .opts = opts, .dst = -1 };
+	struct extract *extract = calloc(1, sizeof(*extract));	/* who is stuck uses it on */
 	int number = 0;
 
-	if (spec_check_stream(opts) != 0 ||
-	    spec_resolve_extract(&extract.spec, opts) != 0)
+	if (!extract) {
+		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "setting up the run");
 		return 0;
-	if (opts->dry_run) {
-		spec_destroy(&extract.spec);
-		return extract_list(opts);
 	}
-	extract.select = select_from_opts(opts, true, opts->operands,
-					  opts->directory ? opts->noperands : 0);
-	if (extract.select)
-		extract.intake = intake_open(opts);
-	if (extract.intake) {
-		/* Followed links give files further paths, which nobody could order. */
-		budget_share(&extract.budget, opts->keep_dirlink ? 1 : opts->jobs,
-			     false, opts->no_cache ? CACHE_HELD : 0);
-		if (make_rings(&extract) == 0)
-			number = extract_all(&extract);
+	extract->opts = opts;
+	extract->dst = -1;
+	if (spec_check_stream(opts) == 0 &&
+	    spec_resolve_extract(&extract->spec, opts) == 0) {
+		number = opts->dry_run ? extract_list(opts) :
+					 extract_go(extract);
+		if (!opts->dry_run)
+			diag_summary();
 	}
-	diag_summary();
-	extract_destroy(&extract);
+	if (!extract->intake_stuck)
+		extract_destroy(extract);
 	return number;
 }

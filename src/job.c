@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,9 +45,6 @@ struct job {
 
 static void job_destroy(struct job *job)
 {
-	/* The process is about to end, and the packer still uses all this. */
-	if (job->packer_stuck)
-		return;
 	pack_free(job->pack);
 	manifest_close(job->manifest, false);
 	sink_destroy(&job->sink);
@@ -57,6 +55,7 @@ static void job_destroy(struct job *job)
 	spec_destroy(&job->spec);
 	select_free(job->select);
 	names_close(job->names);
+	free(job);
 }
 
 /* What the options leave out, and what they name. */
@@ -308,20 +307,26 @@ static void job_list(struct job *job)
 
 int job_run(const struct opts *opts)
 {
-	struct job job = { .opts = opts, .dst = -1 };
+	struct job *job = calloc(1, sizeof(*job));	/* a stuck packer uses it on */
 	int number = 0;
 
-	if (spec_resolve(&job.spec, opts) != 0 || job_choose(&job) != 0) {
-		job_destroy(&job);
+	if (!job) {
+		diag_fail(STATUS_STOPPED, NULL, ENOMEM, "setting up the run");
 		return 0;
 	}
-	budget_share(&job.budget, opts->jobs, true,
-		     opts->no_cache ? CACHE_HELD : 0);
-	if (opts->dry_run)
-		job_list(&job);
-	else
-		number = job_copy(&job);
-	diag_summary();
-	job_destroy(&job);
-	return job.packer_stuck && number == 0 ? JOB_LEFT_BEHIND : number;
+	job->opts = opts;
+	job->dst = -1;
+	if (spec_resolve(&job->spec, opts) == 0 && job_choose(job) == 0) {
+		budget_share(&job->budget, opts->jobs, true,
+			     opts->no_cache ? CACHE_HELD : 0);
+		if (opts->dry_run)
+			job_list(job);
+		else
+			number = job_copy(job);
+		diag_summary();
+	}
+	if (job->packer_stuck)
+		return number == 0 ? JOB_LEFT_BEHIND : number;
+	job_destroy(job);
+	return number;
 }
