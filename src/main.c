@@ -9,6 +9,7 @@
  *                  cli.c       the command line: one table of options
  *                  cliset.c    ... what an option does with its argument
  *                  spec.c      what the operands mean, and what is refused
+ *                  specself.c  ... a destination that is a source
  *                  specpack.c  ... those of -c
  *                  specdst.c   ... the destination, and -x's
  *                  host.c      operands that name another machine

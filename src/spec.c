@@ -40,40 +40,8 @@
 #include "diag.h"
 #include "host.h"
 #include "path.h"
+#include "planning.h"
 #include "text.h"
-
-enum form { FORM_BARE, FORM_MERGE, FORM_INTO };
-
-enum dst_kind { DST_DIR, DST_OTHER, DST_NEW };
-
-/* What a SRC operand is. */
-struct source {
-	const char *given;
-	char *path;		/* without trailing slashes */
-	bool there;
-	bool link;
-	bool dir;		/* a directory, or a symlink to one */
-	struct stat own;	/* lstat */
-	struct stat target;	/* stat; st_ino 0 when dangling */
-};
-
-/* All operands, read and looked at; half of the way to a spec. */
-struct plan {
-	const struct opts *opts;
-	enum form form;
-	struct source *src;
-	size_t nsrc;
-	const char *dst_given;
-	char *dst;		/* without trailing slashes */
-	bool dst_slash;
-	enum dst_kind dst_kind;
-	struct stat dst_stat;	/* unless new */
-};
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
 
 /* Nothing is written: much that a copy must not do may be compared. */
 static bool is_compare(const struct plan *plan)
@@ -83,11 +51,7 @@ static bool is_compare(const struct plan *plan)
 
 /* --- refusals --- */
 
-/*
- * Says why the run is refused, status 64, and returns -1.  The format knows %s,
- * and for an operand in a command %q (without trailing slash) and %Q (with one).
- */
-static int refuse(const char *name, int err, const char *format, ...)
+int refuse(const char *name, int err, const char *format, ...)
 {
 	struct text text;
 	va_list args;
@@ -224,8 +188,7 @@ static int sources_look(struct plan *plan)
 	return 0;
 }
 
-/* Whether a source's contents are walked (a link is not, when it goes by name). */
-static bool is_entered(const struct plan *plan, const struct source *src)
+bool plan_enters(const struct plan *plan, const struct source *src)
 {
 	return src->dir && !(src->link && plan->form == FORM_INTO);
 }
@@ -241,7 +204,7 @@ static int check_list(const struct plan *plan)
 		return refuse(NULL, 0, "the names in %s (-T) are below one SRC, not "
 			      "several: tarpipe -T %q SRC DST",
 			      plan->opts->files_from, plan->opts->files_from);
-	if (!is_entered(plan, src))
+	if (!plan_enters(plan, src))
 		return refuse(src->given, ENOTDIR, "the names in %s (-T) are below "
 			      "it", plan->opts->files_from);
 	return 0;
@@ -284,8 +247,7 @@ static int dst_look(struct plan *plan)
 	return 0;
 }
 
-/* A SRC that is no directory becomes DST: a name in DST's parent. */
-static bool becomes_file(const struct plan *plan)
+bool plan_becomes_file(const struct plan *plan)
 {
 	return plan->form == FORM_BARE && !plan->src[0].dir &&
 	       plan->dst_kind != DST_DIR;
@@ -332,8 +294,7 @@ static int dst_set_dir(struct spec *spec, const struct plan *plan)
 	return spec->dst && spec->dst_shown ? 0 : refuse_memory();
 }
 
-/* The directory that is there: DST, or its parent when it is new. */
-static const char *dst_anchor(const struct spec *spec)
+const char *spec_anchor(const struct spec *spec)
 {
 	return spec->dst_new ? spec->dst_parent : spec->dst_shown;
 }
@@ -342,130 +303,16 @@ static const char *dst_anchor(const struct spec *spec)
 static int dst_set(struct spec *spec, const struct plan *plan)
 {
 	struct stat st;
-	int result = becomes_file(plan) ? dst_set_file(spec, plan) :
+	int result = plan_becomes_file(plan) ? dst_set_file(spec, plan) :
 					  dst_set_dir(spec, plan);
 
 	if (result != 0)
 		return -1;
-	if (stat(dst_anchor(spec), &st) != 0)
-		return refuse(dst_anchor(spec), errno, "stat");
+	if (stat(spec_anchor(spec), &st) != 0)
+		return refuse(spec_anchor(spec), errno, "stat");
 	spec->anchor_dev = st.st_dev;
 	spec->anchor_ino = st.st_ino;
 	return 0;
-}
-
-/* --- a destination that is a source, or within one --- */
-
-static const struct source *find_entered(const struct plan *plan,
-					 const struct stat *st)
-{
-	for (size_t i = 0; i < plan->nsrc; i++)
-		if (is_entered(plan, &plan->src[i]) &&
-		    same_file(&plan->src[i].target, st))
-			return &plan->src[i];
-	return NULL;
-}
-
-/* The mount that a directory is seen through; 0 where the kernel can't tell. */
-static uint64_t mount_id(int fd, const char *path)
-{
-	struct statx stx;
-
-	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) != 0 ||
-	    !(stx.stx_mask & STATX_MNT_ID))
-		return 0;
-	return stx.stx_mnt_id;
-}
-
-/*
- * A walk of `src` comes down to where the climb started.  Not when it sees the
- * directory through another mount than the climb, which has left a mount: the
- * mount point between is then not in its view (a bind mount of `/`).
- */
-static bool leads_down(const struct source *src, uint64_t start, uint64_t mount)
-{
-	return mount == start || mount_id(AT_FDCWD, src->path) == mount;
-}
-
-/*
- * Climbs from DST, or where it will be, to the root, and compares every
- * directory on the way: names say nothing about symlinks and bind mounts.  What
- * we may not search ends the climb: no walk could come down through it.
- */
-static int check_outside(const struct spec *spec, const struct plan *plan)
-{
-	const struct source *src = NULL;
-	struct stat st, below = { 0 };
-	int fd = open(dst_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	uint64_t start = fd >= 0 ? mount_id(fd, "") : 0;
-	bool itself = !spec->dst_new;
-
-	while (fd >= 0 && fstat(fd, &st) == 0 && !same_file(&st, &below)) {
-		src = find_entered(plan, &st);
-		if (src && leads_down(src, start, mount_id(fd, "")))
-			break;
-		src = NULL;
-		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		close(fd);
-		fd = up;
-		below = st;
-		itself = false;
-	}
-	if (fd < 0 && (errno != EACCES || below.st_ino == 0))
-		return refuse(plan->dst_given, errno, "open its parents");
-	if (fd >= 0)
-		close(fd);
-	if (src)
-		return refuse(plan->dst_given, 0, itself ?
-			      "is the source %s itself" :
-			      "lies within the source %s", src->given);
-	return 0;
-}
-
-/*
- * A source that would replace itself, or what it is a symlink to.  `old` is what
- * stands at its name in the destination.
- */
-static bool replaces_itself(const struct source *src, const struct stat *old)
-{
-	return same_file(&src->own, old) || same_file(&src->target, old);
-}
-
-/* A device or a pipe is written to by other tools; nobody wants it replaced. */
-static int check_special(const struct plan *plan)
-{
-	mode_t type = plan->dst_stat.st_mode & S_IFMT;
-
-	if (!becomes_file(plan) || plan->dst_kind != DST_OTHER ||
-	    S_ISREG(type) || type == (plan->src[0].own.st_mode & S_IFMT))
-		return 0;
-	return refuse(plan->dst_given, 0, "is a device, FIFO or socket: it would "
-		      "be replaced by %s, not written to", plan->src[0].given);
-}
-
-/* No source arrives at a name that is its own. */
-static int check_roots(const struct spec *spec, const struct plan *plan)
-{
-	int flags = plan->opts->keep_dirlink ? 0 : AT_SYMLINK_NOFOLLOW;
-	int fd = spec->dst_new ? -1 :
-		 open(spec->dst_shown, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct source *same = NULL;
-	struct stat old;
-
-	for (size_t i = 0, r = 0; fd >= 0 && !same && i < plan->nsrc; i++) {
-		if (!plan->src[i].there)
-			continue;
-		const char *as = spec->roots[r++].as;
-		if (as && fstatat(fd, as, &old, flags) == 0 &&
-		    replaces_itself(&plan->src[i], &old))
-			same = &plan->src[i];
-	}
-	if (fd >= 0)
-		close(fd);
-	if (same)
-		return refuse(same->given, 0, "would replace itself in %s",
-			      spec->dst_shown);
-	return check_special(plan);
 }
 
 /* --- the bare form into what holds other things --- */
@@ -547,7 +394,7 @@ static bool dst_keeps(const struct plan *plan)
 static int roots_set(struct spec *spec, const struct plan *plan)
 {
 	bool by_name = plan->form == FORM_INTO ||
-		       (!plan->src[0].dir && !becomes_file(plan));
+		       (!plan->src[0].dir && !plan_becomes_file(plan));
 
 	spec->roots = calloc(plan->nsrc, sizeof *spec->roots);
 	if (!spec->roots)
@@ -559,7 +406,7 @@ static int roots_set(struct spec *spec, const struct plan *plan)
 		struct spec_root *root = &spec->roots[spec->nroots++];
 		root->path = strdup(src->path);
 		root->as = by_name ? strdup(path_base(src->path)) : NULL;
-		root->follow = src->link && is_entered(plan, src);
+		root->follow = src->link && plan_enters(plan, src);
 		if (!root->path || (by_name && !root->as))
 			return refuse_memory();
 	}
@@ -615,8 +462,7 @@ static int plan_to_spec(struct plan *plan, struct spec *spec)
 	    roots_set(spec, plan) != 0 || dst_set(spec, plan) != 0)
 		return -1;
 	if (!is_compare(plan) &&
-	    (check_outside(spec, plan) != 0 || check_roots(spec, plan) != 0 ||
-	     check_bare(plan) != 0))
+	    (plan_check_itself(plan, spec) != 0 || check_bare(plan) != 0))
 		return -1;
 	spec->merges = plan->form == FORM_MERGE;
 	spec->dst_is_copy = spec->roots[0].as == NULL;
@@ -641,13 +487,13 @@ int spec_resolve(struct spec *spec, const struct opts *opts)
 /* Opens the directory that was looked at.  As the next. */
 static int anchor_open(const struct spec *spec, int flags)
 {
-	int fd = open(dst_anchor(spec), flags | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(spec_anchor(spec), flags | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		diag_fail(STATUS_STOPPED, dst_anchor(spec), errno, "open");
+		diag_fail(STATUS_STOPPED, spec_anchor(spec), errno, "open");
 	} else if (st.st_dev != spec->anchor_dev || st.st_ino != spec->anchor_ino) {
-		diag_fail(STATUS_STOPPED, dst_anchor(spec), 0,
+		diag_fail(STATUS_STOPPED, spec_anchor(spec), 0,
 			  "was replaced by another directory meanwhile");
 	} else {
 		return fd;

@@ -23,7 +23,7 @@ inodes apply pool order fetch attrs alias mtree mtreename
 ahead manifest manifesting listwriter
 pack packing packfile packattr packtar restore object regular hardlink untar untaring untardir untarfile packread packout packlist
 unpack
-listing stats host spec specpack budget options specdst cliset
+listing stats host spec specself specpack planning budget options specdst cliset
 sink
 job cli buffer create extract list compare comparing comparefind comparelist comparestream comparetree
 bufcli
@@ -56,9 +56,9 @@ _Exit quick_exit: -
 
 printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag options cli bufcli stats main thread list
 
-openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specpack outlet newfile gatemake below specdst twin compare comparefind comparetree packfile packtar packread sync
+openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specself specpack outlet newfile gatemake below specdst twin compare comparefind comparetree packfile packtar packread sync
 
-open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec owner buffer main intake output outlet newfile names create extract specdst
+open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec specself owner buffer main intake output outlet newfile names create extract specdst
 
 fopen: size meta names
 '

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A destination that is a source, or within one; a source that is its own destination. */
+#include "planning.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* --- a destination within a source --- */
+
+static const struct source *find_entered(const struct plan *plan,
+					 const struct stat *st)
+{
+	for (size_t i = 0; i < plan->nsrc; i++)
+		if (plan_enters(plan, &plan->src[i]) &&
+		    same_file(&plan->src[i].target, st))
+			return &plan->src[i];
+	return NULL;
+}
+
+/* The mount that a directory is seen through; 0 where the kernel can't tell. */
+static uint64_t mount_id(int fd, const char *path)
+{
+	struct statx stx;
+
+	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) != 0 ||
+	    !(stx.stx_mask & STATX_MNT_ID))
+		return 0;
+	return stx.stx_mnt_id;
+}
+
+/*
+ * A walk of `src` comes down to where the climb started.  Not when it sees the
+ * directory through another mount than the climb, which has left a mount: the
+ * mount point between is then not in its view (a bind mount of `/`).
+ */
+static bool leads_down(const struct source *src, uint64_t start, uint64_t mount)
+{
+	return mount == start || mount_id(AT_FDCWD, src->path) == mount;
+}
+
+/*
+ * Climbs from DST, or where it will be, to the root, and compares every
+ * directory on the way: names say nothing about symlinks and bind mounts.  What
+ * we may not search ends the climb: no walk could come down through it.
+ */
+static int check_outside(const struct spec *spec, const struct plan *plan)
+{
+	const struct source *src = NULL;
+	struct stat st, below = { 0 };
+	int fd = open(spec_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t start = fd >= 0 ? mount_id(fd, "") : 0;
+	bool itself = !spec->dst_new;
+
+	while (fd >= 0 && fstat(fd, &st) == 0 && !same_file(&st, &below)) {
+		src = find_entered(plan, &st);
+		if (src && leads_down(src, start, mount_id(fd, "")))
+			break;
+		src = NULL;
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(fd);
+		fd = up;
+		below = st;
+		itself = false;
+	}
+	if (fd < 0 && (errno != EACCES || below.st_ino == 0))
+		return refuse(plan->dst_given, errno, "open its parents");
+	if (fd >= 0)
+		close(fd);
+	if (src)
+		return refuse(plan->dst_given, 0, itself ?
+			      "is the source %s itself" :
+			      "lies within the source %s", src->given);
+	return 0;
+}
+
+/* --- a source that would replace itself --- */
+
+/*
+ * A source that would replace itself, or what it is a symlink to.  `old` is what
+ * stands at its name in the destination.
+ */
+static bool replaces_itself(const struct source *src, const struct stat *old)
+{
+	return same_file(&src->own, old) || same_file(&src->target, old);
+}
+
+/* A device or a pipe is written to by other tools; nobody wants it replaced. */
+static int check_special(const struct plan *plan)
+{
+	mode_t type = plan->dst_stat.st_mode & S_IFMT;
+
+	if (!plan_becomes_file(plan) || plan->dst_kind != DST_OTHER ||
+	    S_ISREG(type) || type == (plan->src[0].own.st_mode & S_IFMT))
+		return 0;
+	return refuse(plan->dst_given, 0, "is a device, FIFO or socket: it would "
+		      "be replaced by %s, not written to", plan->src[0].given);
+}
+
+/* No source arrives at a name that is its own. */
+static int check_roots(const struct spec *spec, const struct plan *plan)
+{
+	int flags = plan->opts->keep_dirlink ? 0 : AT_SYMLINK_NOFOLLOW;
+	int fd = spec->dst_new ? -1 :
+		 open(spec->dst_shown, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct source *same = NULL;
+	struct stat old;
+
+	for (size_t i = 0, r = 0; fd >= 0 && !same && i < plan->nsrc; i++) {
+		if (!plan->src[i].there)
+			continue;
+		const char *as = spec->roots[r++].as;
+		if (as && fstatat(fd, as, &old, flags) == 0 &&
+		    replaces_itself(&plan->src[i], &old))
+			same = &plan->src[i];
+	}
+	if (fd >= 0)
+		close(fd);
+	if (same)
+		return refuse(same->given, 0, "would replace itself in %s",
+			      spec->dst_shown);
+	return check_special(plan);
+}
+
+int plan_check_itself(const struct plan *plan, const struct spec *spec)
+{
+	return check_outside(spec, plan) == 0 ? check_roots(spec, plan) : -1;
+}
