@@ -167,6 +167,7 @@ void compare_extras(struct compare *compare)
 {
 	struct walk_config config = {
 		.fds = compare->budget.walk,
+		.stay = compare->opts->one_fs,
 		.wanted = select_is_empty(compare->select) ? NULL : select_hook,
 		.wanted_arg = compare->select,
 	};

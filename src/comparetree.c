@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "mounts.h"
 #include "names.h"
 #include "path.h"
 #include "spec.h"
@@ -75,6 +76,8 @@ static void compare_meta(struct tree *tree, const struct stat *st, int fd,
 
 	meta_from_stat(&want.meta, st);
 	differ_meta(tree->opts, found->name, &want, &found->st);
+	if (tree->item.unasked)
+		return;
 	if (attrs_read(&tree->compare->wanted, tree->opts, &from,
 		       walk_path(tree->walk)) == 0)
 		compare_attributes(tree->compare, found);
@@ -249,6 +252,16 @@ static void enter_nothing(struct tree *tree)
 	walk_skip(tree->walk);
 }
 
+/* DST lies within SRC, on its own file system: its mount point changes with it. */
+static bool is_dst(const struct tree *tree)
+{
+	struct stat st;
+
+	return tree->item.mount && fstat(tree->compare->dst, &st) == 0 &&
+	       st.st_dev == tree->item.st.st_dev &&
+	       st.st_ino == tree->item.st.st_ino;
+}
+
 static void enter_found(struct tree *tree, struct found *found)
 {
 	const char *where;
@@ -260,7 +273,8 @@ static void enter_found(struct tree *tree, struct found *found)
 		return;
 	}
 	found->fd = twin_fd(tree->twin);
-	compare_meta(tree, &tree->item.st, tree->item.fd, found);
+	if (!is_dst(tree))
+		compare_meta(tree, &tree->item.st, tree->item.fd, found);
 }
 
 static void enter(struct tree *tree)
@@ -290,10 +304,12 @@ static void look_at_extra(struct tree *tree, size_t len, int dir,
 			  const char *name)
 {
 	struct bytes *path = &tree->path;
+	struct mount_place place;
 	struct stat st;
 
+	/* What is mounted there in SRC need not answer. */
 	if (path_is_dot(name) ||
-	    fstatat(tree->item.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    mount_look(tree->item.fd, name, AT_SYMLINK_NOFOLLOW, &place) == 0 ||
 	    errno != ENOENT)
 		return;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -395,6 +411,7 @@ static int tree_init(struct tree *tree)
 	struct compare *compare = tree->compare;
 	struct walk_config config = {
 		.fds = compare->budget.walk,
+		.stay = tree->opts->one_fs,
 		.wanted = select_is_empty(compare->select) ? NULL : select_hook,
 		.wanted_arg = compare->select,
 	};

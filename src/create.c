@@ -146,6 +146,7 @@ static int make_pack(struct create *create)
 		.manifest = create->manifest,
 		.walk = {
 			.fds = create->budget.walk,
+			.stay = opts->one_fs,
 			.wanted = select_is_empty(create->select) ? NULL :
 								    select_hook,
 			.wanted_arg = create->select,

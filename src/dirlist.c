@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "mounts.h"
+
 void *dirlist_grown(void *array, size_t *room, size_t need, size_t element)
 {
 	size_t more = *room ? *room : 64;
@@ -69,7 +71,7 @@ static unsigned char entry_type(int fd, const struct dirent64 *entry)
 
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type;
-	if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (mount_stat(fd, entry->d_name, &st) != 0)
 		return DT_REG;		/* its open will tell what is wrong */
 	return (unsigned char)IFTODT(st.st_mode);
 }

@@ -69,6 +69,7 @@ static struct walk_config walk_settings(const struct job *job)
 {
 	struct walk_config config = {
 		.fds = job->budget.walk,
+		.stay = job->opts->one_fs,
 		.wanted = select_is_empty(job->select) ? NULL : select_hook,
 		.wanted_arg = job->select,
 		.strip = job->opts->strip,

@@ -42,6 +42,7 @@
  *     walk.c     names, in disk order          unpack.c   batches for workers
  *     walkdir.c  directories on the way        pool.c     the workers' threads
  *     walkscout.c ... opened before their turn order.c    names that come again wait
+ *     walkmount.c ... where their file system ends
  *     route.c    the way to a listed name
  *     ahead.c    what is fetched before its turn
  *     fetch.c    ... files: first calls on them
@@ -99,6 +100,7 @@
  *                  extent.c    holes, and copying by reference
  *                  cache.c     reading and writing past the page cache
  *                  fskind.c    what is special of a file system
+ *                  mounts.c    what is mounted where
  *                  meta.c      metadata and attributes of an inode
  *                  owner.c     users and groups by name
  *                  diag.c      messages and the exit status

@@ -101,6 +101,7 @@ struct opts {
 	/* Choosing. */
 	struct choice *choices;	/* excludes; owned by the command line */
 	size_t nchoices;
+	bool one_fs;		/* --one-file-system */
 	const char *files_from;	/* -T: a list of names, or NULL */
 	bool null;		/* names in lists end in NUL */
 	unsigned strip;		/* leading components that are cut off */

@@ -38,7 +38,7 @@ unsigned pack_list_attributes(struct pack *pack,
 	ssize_t len;
 
 	pack->names_len = 0;
-	if (!pack_keeps(pack, PRESERVE_XATTR | PRESERVE_ACL))
+	if (!pack_keeps(pack, PRESERVE_XATTR | PRESERVE_ACL) || pack->item.unasked)
 		return 0;
 	len = list_names(pack, from, fetch);
 	if (len < 0) {

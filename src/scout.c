@@ -16,7 +16,7 @@ int scout_noatime(const struct stat *st)
 	return who->fowner || st->st_uid == who->uid ? O_NOATIME : 0;
 }
 
-int scout_open(int parent, const char *name, int extra)
+static int open_directory(int parent, const char *name, int extra)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
 	int fd = openat(parent, name, flags | extra);
@@ -26,11 +26,43 @@ int scout_open(int parent, const char *name, int extra)
 	return fd;
 }
 
-static void scout_close(struct scout *scout)
+static void found_close(struct scout_found *found)
 {
-	if (scout->fd >= 0)
-		close(scout->fd);
-	scout->fd = -1;
+	if (found->fd >= 0)
+		close(found->fd);
+	found->fd = -1;
+}
+
+/* Who can't say that it is elsewhere lets it be opened: that tells why. */
+static bool is_beyond(struct scout_found *found, const struct mount_place *top,
+		      int parent, const char *name)
+{
+	struct mount_place place;
+
+	if (mount_look(parent, name, AT_SYMLINK_NOFOLLOW, &place) != 0 ||
+	    !mount_crosses(top, &place))
+		return false;
+	found->beyond = true;
+	found->mount = place.mount;
+	if (mount_stat(parent, name, &found->st) != 0)
+		found->err = errno;
+	return true;
+}
+
+void scout_look(struct scout_found *found, const struct mount_place *top,
+		int parent, const char *name, int extra)
+{
+	*found = (struct scout_found){ .fd = -1 };
+	if (top && is_beyond(found, top, parent, name))
+		return;
+	found->fd = open_directory(parent, name, extra);
+	found->opened = found->fd >= 0;
+	if (!found->opened || fstat(found->fd, &found->st) != 0)
+		found->err = errno;
+	else if (top && found->st.st_dev != top->dev)
+		found->beyond = true;	/* meanwhile, or there is no statx */
+	if (found->err != 0 || found->beyond)
+		found_close(found);
 }
 
 /* Two calls see the end of most, and what they bring is bounded. */
@@ -40,7 +72,7 @@ static void scout_list(struct scout *scout, struct helper *helper)
 	int got = 1;
 
 	for (int i = 0; i < 2 && buffer && got > 0; i++)
-		got = dirlist_read(&scout->list, scout->fd, buffer, true);
+		got = dirlist_read(&scout->list, scout->found.fd, buffer, true);
 	scout->more = got > 0;
 	scout->list_err = got < 0 ? errno : 0;
 	if (scout->more)
@@ -54,15 +86,11 @@ static void scout_run(struct task *task, struct helper *helper)
 {
 	struct scout *scout = (struct scout *)task;
 
-	scout->fd = scout_open(scout->parent, scout->name, scout->extra);
-	scout->opened = scout->fd >= 0;
-	if (scout->opened && fstat(scout->fd, &scout->st) == 0)
+	scout_look(&scout->found, scout->top, scout->parent, scout->name,
+		   scout->extra);
+	task->holds = scout->found.fd >= 0;
+	if (task->holds)
 		scout_list(scout, helper);
-	else
-		scout->err = errno;
-	if (scout->err != 0)
-		scout_close(scout);
-	task->holds = scout->fd >= 0;
 	task->bytes = scout->list.names_len;
 }
 
@@ -78,7 +106,7 @@ struct scout *scout_new(int parent, const char *name, int extra, size_t place)
 	scout->name = strdup(name);
 	scout->extra = extra;
 	scout->place = place;
-	scout->fd = -1;
+	scout->found.fd = -1;
 	if (scout->name)
 		return scout;
 	free(scout);
@@ -87,7 +115,7 @@ struct scout *scout_new(int parent, const char *name, int extra, size_t place)
 
 void scout_free(struct scout *scout)
 {
-	scout_close(scout);
+	found_close(&scout->found);
 	dirlist_free(&scout->list);
 	free(scout->name);
 	free(scout);

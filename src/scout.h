@@ -15,6 +15,17 @@
 
 #include "crew.h"
 #include "dirlist.h"
+#include "mounts.h"
+
+/* A directory that was opened, or why not. */
+struct scout_found {
+	int fd, err;		/* -1: errno of opening it, or of fstat */
+	bool opened;		/* ... which of the two */
+	bool beyond;		/* not opened: it is on another file system, and `st` is
+				   what there is to be seen of it, unless `err` */
+	uint64_t mount;		/* ... by which it is there */
+	struct stat st;
+};
 
 struct scout {
 	struct task task;	/* first: tasks are scouts */
@@ -24,11 +35,9 @@ struct scout {
 	int parent;		/* descriptor; not closed before the task is over */
 	char *name;		/* owned */
 	int extra;		/* flags to open it with */
+	const struct mount_place *top;	/* borrowed; NULL, or as for scout_look */
 
-	/* what was found */
-	int fd, err;		/* -1: errno of opening it, or of fstat */
-	bool opened;		/* ... which of the two */
-	struct stat st;
+	struct scout_found found;
 	struct dirlist list;	/* sorted when it is all */
 	bool more;		/* there may be: read on */
 	int list_err;		/* errno of reading it */
@@ -44,10 +53,11 @@ struct scout *scout_new(int parent, const char *name, int extra, size_t place);
 void scout_free(struct scout *scout);
 
 /*
- * Opens a directory; `extra` may say O_NOFOLLOW, and O_NOATIME, done without where that is
- * refused.  -1 with errno.
+ * Opens and looks at a directory; `extra` may say O_NOFOLLOW, and O_NOATIME, done without
+ * where that is refused.  With `top`, one that is not where that is isn't touched.
  */
-int scout_open(int parent, const char *name, int extra);
+void scout_look(struct scout_found *found, const struct mount_place *top,
+		int parent, const char *name, int extra);
 
 /* Flags for opening what is in a directory: O_NOATIME is for owners, and who may act as one. */
 int scout_noatime(const struct stat *st);

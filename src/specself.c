@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "mounts.h"
+
 bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -23,25 +25,29 @@ static const struct source *find_entered(const struct plan *plan,
 	return NULL;
 }
 
-/* The mount that a directory is seen through; 0 where the kernel can't tell. */
-static uint64_t mount_id(int fd, const char *path)
+/* Where a directory is; where that can't be found out, nowhere in particular. */
+static struct mount_place place_of(int fd, const char *path)
 {
-	struct statx stx;
+	struct mount_place place = { 0 };
 
-	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &stx) != 0 ||
-	    !(stx.stx_mask & STATX_MNT_ID))
-		return 0;
-	return stx.stx_mnt_id;
+	(void)mount_look(fd, path, 0, &place);
+	return place;
 }
 
 /*
  * A walk of `src` comes down to where the climb started.  Not when it sees the
  * directory through another mount than the climb, which has left a mount: the
- * mount point between is then not in its view (a bind mount of `/`).
+ * mount point between is then not in its view (a bind mount of `/`).  And not when it
+ * stays on another file system than that.
  */
-static bool leads_down(const struct source *src, uint64_t start, uint64_t mount)
+static bool leads_down(const struct plan *plan, const struct source *src,
+		       const struct mount_place *start, uint64_t mount)
 {
-	return mount == start || mount_id(AT_FDCWD, src->path) == mount;
+	struct mount_place top = place_of(AT_FDCWD, src->path);
+
+	if (plan->opts->one_fs && mount_crosses(&top, start))
+		return false;
+	return mount == start->mount || top.mount == mount;
 }
 
 /*
@@ -54,12 +60,12 @@ static int check_outside(const struct spec *spec, const struct plan *plan)
 	const struct source *src = NULL;
 	struct stat st, below = { 0 };
 	int fd = open(spec_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	uint64_t start = fd >= 0 ? mount_id(fd, "") : 0;
+	struct mount_place start = place_of(fd, "");
 	bool itself = !spec->dst_new;
 
 	while (fd >= 0 && fstat(fd, &st) == 0 && !same_file(&st, &below)) {
 		src = find_entered(plan, &st);
-		if (src && leads_down(src, start, mount_id(fd, "")))
+		if (src && leads_down(plan, src, &start, place_of(fd, "").mount))
 			break;
 		src = NULL;
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);

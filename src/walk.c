@@ -38,6 +38,7 @@ void walk_free(struct walk *walk)
 	free(walk->path);
 	free(walk->entries);
 	route_destroy(&walk->route);
+	mounts_free(walk->mounts);
 	free(walk);
 }
 
@@ -79,6 +80,8 @@ static bool give_directory(struct walk *walk, struct walk_item *item,
 	item->id = id_at(walk, level);
 	item->dir = level > 0 ? id_at(walk, level - 1) : 0;
 	item->way = frame->way;
+	item->mount = frame->mount;
+	item->unasked = frame->unasked;
 	item->name = frame_name(walk, top);
 	item->as = top == 0 ? walk->root_as : item->name;
 	item->parent = top == 0 ? walk->root_parent : walk->frames[top - 1].fd;
@@ -98,7 +101,7 @@ static bool give_entry(struct walk *walk, struct walk_item *item, int parent,
 	item->event = WALK_ENTRY;
 	item->dir = id_at(walk, level - 1);
 	item->id = 0;
-	item->way = false;
+	item->way = item->mount = item->unasked = false;
 	item->name = name;
 	item->as = as;
 	item->parent = parent;
@@ -167,10 +170,13 @@ static bool give_root(struct walk *walk, struct walk_item *item)
 		return give_entry(walk, item, AT_FDCWD, walk->root_path,
 				  walk->root_as,
 				  (unsigned char)IFTODT(st.st_mode));
-	return stack_enter(walk, AT_FDCWD, walk->root_path, 0,
-			   (walk->root_follow ? 0 : O_NOFOLLOW) | scout_noatime(&st),
-			   way) &&
-	       give_directory(walk, item, WALK_ENTER);
+	top_forget(walk);
+	if (!stack_enter(walk, AT_FDCWD, walk->root_path, 0,
+			 (walk->root_follow ? 0 : O_NOFOLLOW) | scout_noatime(&st),
+			 way))
+		return false;
+	top_begin(walk);
+	return give_directory(walk, item, WALK_ENTER);
 }
 
 /* ---- item by item ---- */
@@ -204,7 +210,8 @@ static bool give_next(struct walk *walk, struct walk_item *item)
 		return false;
 	item->ino = walk->list.places[place].ino;
 	if (type != DT_DIR)
-		return give_entry(walk, item, frame->fd, name, name, type);
+		return entry_stays(walk, frame->fd, name) &&
+		       give_entry(walk, item, frame->fd, name, name, type);
 	walk->scouted = scouts_take(walk, frame, place);
 	return give_below(walk, item, at, false);
 }
@@ -271,6 +278,14 @@ static bool give_way(struct walk *walk, struct walk_item *item, bool way)
 	return given;
 }
 
+/* What is mounted there may not answer, and need not. */
+static int look_at_named(const struct walk *walk, int parent, struct stat *st)
+{
+	if (walk_top(walk))
+		return mount_stat(parent, walk->current, st);
+	return fstatat(parent, walk->current, st, AT_SYMLINK_NOFOLLOW);
+}
+
 /* The route's next component; the frame that it is in is the top one. */
 static bool give_component(struct walk *walk, struct walk_item *item)
 {
@@ -285,8 +300,7 @@ static bool give_component(struct walk *walk, struct walk_item *item)
 		route->here = false;
 	if (frame->fd < 0)
 		return route->here = false;	/* told when it was lost */
-	if (last && fstatat(frame->fd, walk->current, &st,
-			    AT_SYMLINK_NOFOLLOW) != 0) {
+	if (last && look_at_named(walk, frame->fd, &st) != 0) {
 		diag_fail(STATUS_PARTIAL, walk_path(walk), errno, "fstatat");
 		return false;
 	}
@@ -294,7 +308,8 @@ static bool give_component(struct walk *walk, struct walk_item *item)
 		return route->here = false;
 	if (S_ISDIR(st.st_mode))
 		return give_way(walk, item, !last);
-	return give_entry(walk, item, frame->fd, walk->current, walk->current,
+	return entry_stays(walk, frame->fd, walk->current) &&
+	       give_entry(walk, item, frame->fd, walk->current, walk->current,
 			  (unsigned char)IFTODT(st.st_mode));
 }
 

@@ -41,6 +41,10 @@ struct walk_item {
 	int fd;			/* ENTER, LEAVE: of the directory itself; -1:
 				   it can't be opened */
 	bool way;		/* ENTER, LEAVE: it only leads to a name of a list */
+	bool mount;		/* ENTER, LEAVE: another file system begins there; `fd` is
+				   -1, and nothing comes of it (`stay`) */
+	bool unasked;		/* ... it may not answer: nothing more is to be asked of
+				   it (attributes) */
 	unsigned char type;	/* ENTRY: DT_*, as the directory said */
 	bool mine;		/* ENTRY: O_NOATIME is likely to be allowed */
 	uint64_t ino;		/* ENTRY: as the directory said; 0: it didn't */
@@ -52,6 +56,13 @@ struct walk_config {
 	bool avoid;		/* leave out the directory with the next two */
 	dev_t avoid_dev;
 	ino_t avoid_ino;
+
+	/*
+	 * On the root's file system: what is reached by another mount, or has another
+	 * device, is not entered but comes as a directory without contents, and is neither
+	 * opened nor asked about: what the kernel remembers of it is all that is said.
+	 */
+	bool stay;
 
 	/*
 	 * Is a name wanted?  Asked once for each, before anything is opened; what is

@@ -194,29 +194,20 @@ static void stack_return(struct walk *walk, int child)
 
 /* ---- entering and leaving ---- */
 
-/* Opens it, or takes what a scout has found.  0, or an errno of opening it, or of fstat. */
-static int frame_find(struct frame *frame, struct scout *scout, int parent,
-		      const char *name, int extra)
+/* Opens it, or takes what a scout has found. */
+static struct scout_found frame_find(struct walk *walk, int parent,
+				     const char *name, int extra)
 {
-	int err;
+	struct scout *scout = walk->scouted;
+	struct scout_found found;
 
 	if (scout) {
-		frame->fd = scout->fd;
-		frame->readable = scout->opened;
-		frame->st = scout->st;
-		scout->fd = -1;
-		return scout->err;
+		found = scout->found;
+		scout->found.fd = -1;
+	} else {
+		scout_look(&found, walk_top(walk), parent, name, extra);
 	}
-	frame->fd = scout_open(parent, name, extra);
-	frame->readable = frame->fd >= 0;
-	if (frame->fd < 0)
-		return errno;
-	if (fstat(frame->fd, &frame->st) == 0)
-		return 0;
-	err = errno;
-	close(frame->fd);
-	frame->fd = -1;
-	return err;
+	return found;
 }
 
 /*
@@ -226,11 +217,17 @@ static int frame_find(struct frame *frame, struct scout *scout, int parent,
 static bool frame_open(struct walk *walk, struct frame *frame, int parent,
 		       const char *name, int extra)
 {
-	int err = frame_find(frame, walk->scouted, parent, name, extra);
+	struct scout_found found = frame_find(walk, parent, name, extra);
+	int err = found.err;
 
+	frame->fd = found.fd;
+	frame->readable = found.fd >= 0;
+	frame->st = found.st;
+	if (found.beyond)
+		return frame_stop(walk, frame, &found, parent, name);
 	if (err == 0)
 		return true;
-	if (frame->readable) {
+	if (found.opened) {
 		diag_fail(STATUS_PARTIAL, walk_path(walk), err, "fstat");
 		return false;
 	}
@@ -258,7 +255,7 @@ static bool stack_push(struct walk *walk, struct frame *frame, int parent,
 
 	if (!frame_open(walk, frame, parent, name, extra))
 		return false;
-	if (avoided(walk, &frame->st)) {
+	if (!frame->mount && avoided(walk, &frame->st)) {
 		frame_close(walk, frame);
 		return false;
 	}

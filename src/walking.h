@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "dirlist.h"
+#include "mounts.h"
 #include "route.h"
 #include "scout.h"
 #include "walk.h"
@@ -32,6 +33,7 @@ struct frame {
 	int fd;			/* -1: closed to save a descriptor, or unreadable */
 	bool readable;
 	bool way;		/* nothing of it is listed: what comes is in the list */
+	bool mount, unasked;	/* as the item says */
 	struct stat st;
 	size_t name;		/* where its name lies, in the names below it */
 	size_t names_start;	/* its entries' names and places begin here */
@@ -61,6 +63,10 @@ struct walk {
 	struct scout *scouted;	/* of the directory that is about to be entered */
 
 	struct route route;	/* names of a list, if there is one */
+
+	struct mount_place top;	/* with `stay`: where the root is; it goes nowhere else */
+	bool top_known;
+	struct mounts *mounts;	/* what was mounted when the root began, or NULL */
 
 	const char *current;	/* last component of the last item */
 	bool inside;		/* the last item was a directory: its path is the stack's */
@@ -95,6 +101,28 @@ void stack_save_descriptor(struct walk *walk);
 
 /* The name is `current`, and nothing of it is open. */
 bool walk_is_wanted(struct walk *walk, bool directory);
+
+/* ---- walkmount.c: where the root's file system ends ---- */
+
+/* The root is about to be opened: it is where it is.  Then it has been. */
+void top_forget(struct walk *walk);
+void top_begin(struct walk *walk);
+
+/* As scout_look wants it. */
+const struct mount_place *walk_top(const struct walk *walk);
+
+/*
+ * A directory that is beyond is about to become a frame: fills it with what there is to
+ * be known of it.  Returns false when there is nothing to enter: told.
+ */
+bool frame_stop(struct walk *walk, struct frame *frame,
+		const struct scout_found *found, int parent, const char *name);
+
+/*
+ * The name, which is `current` and no directory, is to come.  Told when something else is
+ * mounted over it; false when it is left out.
+ */
+bool entry_stays(struct walk *walk, int parent, const char *name);
 
 /* ---- walkscout.c ---- */
 

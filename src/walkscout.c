@@ -87,7 +87,7 @@ struct scout *scouts_take(struct walk *walk, struct frame *frame, size_t place)
 	if (usable && !crew_wait(walk->crew, &scout->task, NULL))
 		return NULL;
 	frame->scouts = scout->next;
-	if (usable && !is_ours(scout->err))
+	if (usable && !is_ours(scout->found.err))
 		return scout;
 	scouts_drop(walk, scout);
 	return NULL;
@@ -103,6 +103,7 @@ static bool offer_one(struct offer *offer, struct scout **link, int parent,
 
 	if (!scout)
 		return false;
+	scout->top = walk_top(offer->walk);
 	*link = scout;
 	offer->tasks[offer->count++] = &scout->task;
 	offer->walk->scouts++;
@@ -137,7 +138,7 @@ static void offer_below(struct offer *offer, struct scout *scout, unsigned level
 	struct scout **link = &scout->below;
 	size_t place;
 
-	if (!crew_is_done(offer->walk->crew, &scout->task) || scout->fd < 0 ||
+	if (!crew_is_done(offer->walk->crew, &scout->task) || scout->found.fd < 0 ||
 	    scout->more || scout->list_err != 0)
 		return;
 	place = scout->directories;
@@ -150,7 +151,8 @@ static void offer_below(struct offer *offer, struct scout *scout, unsigned level
 	       offer_has_room(offer, scout->below); place++) {
 		const char *name = list->names + list->places[place].name + 1;
 
-		if (!offer_one(offer, link, scout->fd, &scout->st, name, place))
+		if (!offer_one(offer, link, scout->found.fd,
+			       &scout->found.st, name, place))
 			return;
 		link = &(*link)->next;
 	}

@@ -14,11 +14,11 @@ cd "$TOP_SRCDIR" || exit 1
 
 # From the ground up, one floor a line; a file includes its own floor and below.
 floors='
-diag size text ustar path parts thread hash opts bytes rate sha256 met
+mounts diag size text ustar path parts thread hash opts bytes rate sha256 met
 ring pace signals fskind crew slab dirlist
 record meta extent owner temp end_fd end_tape output pass names seal select below nameset cache twin differ samefile sync
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
-route walk walking walkdir walkscout scout links gate instream intake outlet newfile gating gatemake
+route walk walking walkdir walkmount walkscout scout links gate instream intake outlet newfile gating gatemake
 inodes apply pool order fetch attrs alias mtree mtreename
 ahead manifest manifesting listwriter
 pack packing packfile packattr packtar restore object regular hardlink untar untaring untardir untarfile packread packout packlist
@@ -31,7 +31,7 @@ main
 '
 
 # The two halves, which must not know of each other.
-source_half='route walk walking walkdir walkscout scout dirlist fetch ahead links packing pack packfile packattr packtar packread packout packlist manifest manifesting listwriter'
+source_half='route walk walking walkdir walkmount walkscout scout dirlist fetch ahead links packing pack packfile packattr packtar packread packout packlist manifest manifesting listwriter'
 sink_half='temp gate inodes apply object regular hardlink restore unpack pool untar sink gating gatemake below order untaring untardir untarfile temp'
 
 # HEADER: the rooms that may include it.
@@ -56,11 +56,11 @@ _Exit quick_exit: -
 
 printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc perror psignal fwrite: diag options cli bufcli stats main thread list
 
-openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specself specpack outlet newfile gatemake below specdst twin compare comparefind comparetree packfile packtar packread sync
+openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specself specpack outlet newfile gatemake below specdst twin compare comparefind comparetree packfile packtar packread sync mounts
 
 open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec specself owner buffer main intake output outlet newfile names create extract specdst
 
-fopen: size meta names
+fopen: size meta names mounts
 '
 
 # Words that only these rooms may have.
