@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "mounts.h"
@@ -51,18 +53,19 @@ static bool leads_down(const struct plan *plan, const struct source *src,
 }
 
 /*
- * Climbs from DST, or where it will be, to the root, and compares every
+ * Climbs from a directory, which it closes, to the root, and compares every
  * directory on the way: names say nothing about symlinks and bind mounts.  What
- * we may not search ends the climb: no walk could come down through it.
+ * we may not search ends the climb: no walk could come down through it.  `itself`: it is
+ * DST, not where that will be.
  */
-static int check_outside(const struct spec *spec, const struct plan *plan)
+static int climb(const struct plan *plan, int fd, bool itself)
 {
+	struct mount_place start = { 0 };
 	const struct source *src = NULL;
 	struct stat st, below = { 0 };
-	int fd = open(spec_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct mount_place start = place_of(fd, "");
-	bool itself = !spec->dst_new;
 
+	if (fd >= 0)
+		start = place_of(fd, "");
 	while (fd >= 0 && fstat(fd, &st) == 0 && !same_file(&st, &below)) {
 		src = find_entered(plan, &st);
 		if (src && leads_down(plan, src, &start, place_of(fd, "").mount))
@@ -83,6 +86,37 @@ static int check_outside(const struct spec *spec, const struct plan *plan)
 			      "is the source %s itself" :
 			      "lies within the source %s", src->given);
 	return 0;
+}
+
+/* What is written to an overlay goes to a directory which may be in a source, too. */
+static int check_upper(const struct plan *plan, int fd)
+{
+	struct mount_place place = place_of(fd, "");
+	struct mounts *mounts;
+	struct statfs fs;
+	const char *upper;
+	int below = -1;
+
+	if (fstatfs(fd, &fs) != 0 || fs.f_type != OVERLAYFS_SUPER_MAGIC)
+		return 0;
+	mounts = mounts_read();
+	upper = mounts ? mounts_upper(mounts, place.mount) : NULL;
+	/* Where it can't be opened it is of another namespace: then nobody walks it. */
+	if (upper)
+		below = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mounts_free(mounts);
+	return below >= 0 ? climb(plan, below, false) : 0;
+}
+
+static int check_outside(const struct spec *spec, const struct plan *plan)
+{
+	int fd = open(spec_anchor(spec), O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && check_upper(plan, fd) != 0) {
+		close(fd);
+		return -1;
+	}
+	return climb(plan, fd, !spec->dst_new);
 }
 
 /* --- a source that would replace itself --- */

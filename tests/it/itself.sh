@@ -81,4 +81,55 @@ if am_root && mount --bind src/x mnt 2>/dev/null; then
 else
 	skip 'bind mounts need root'
 fi
+
+context='a new one by a bind mount'
+if mountpoint -q mnt; then
+	tarpipe src mnt/new
+	assert_status 2
+	assert_told_once 'src/x/new: left out: it is the destination'
+	assert_content b mnt/new/sub/b
+	assert_names mnt/new/x $(ls mnt | grep -vx new)
+	assert_missing src/x/new/x/new
+	rm -rf src/x/new
+fi
+
+# The packer knows nothing of where its stream goes.
+context='by a stream'
+mkdir many && for i in 1 2 3 4 5 6 7 8 9; do
+	mkdir -p many/d$i/e && echo $i >many/d$i/e/f
+done
+for flags in '' --read-ahead=4; do
+	# shellcheck disable=SC2086 # words
+	timeout 20 "$TARPIPE" $TARPIPE_FLAGS $flags -c many 2>"$err" |
+		timeout 20 "$TARPIPE" $TARPIPE_FLAGS -x many/new 2>>"$err"
+	status=$?
+	ok 'it ends' test "$status" -ne 124
+	is "$(cat many/new/d[0-9]/e/f | tr -d '\n')" 123456789 'with all that there was'
+	assert_missing many/new/new/new
+	rm -rf many/new
+done
+
+# An overlay hides it as a bind mount does, and its files are others by number.
+context='by an overlay'
+mkdir -p lay/low lay/src lay/m
+echo a >lay/low/a
+echo s >lay/src/s
+if am_root && on_filesystem tmpfs lay/src 8m && mkdir lay/src/up lay/src/work &&
+	mount -t overlay -o "lowerdir=lay/low,upperdir=lay/src/up,workdir=lay/src/work" \
+		overlay lay/m 2>/dev/null; then
+	will_unmount lay/m
+	echo s >lay/src/s
+	tarpipe lay/src lay/m/new
+	assert_status 64
+	assert_message 'lay/m/new: lies within the source lay/src'
+	assert_missing lay/src/up/new
+	tarpipe lay/low lay/m/new
+	assert_status 0 'from what it shows'
+	mkdir lay/low/merged
+	mount --bind lay/m lay/low/merged && will_unmount lay/low/merged
+	tarpipe lay/low lay/low/merged/other
+	assert_status 64
+else
+	skip 'no overlay can be mounted here'
+fi
 done_testing
