@@ -122,7 +122,8 @@ static const struct option_row rows[] = {
 	{ CHOOSING, "null", 0, NULL, option_flag, AT(null),
 	  "names and patterns in such files end in NUL", NULL, EVERY, false },
 	{ CHOOSING, "one-file-system", 0, NULL, option_flag, AT(one_fs),
-	  "what is mounted in SRC comes as empty directories", NULL,
+	  "what is mounted in SRC comes as an empty\n"
+	  "directory", NULL,
 	  COPY | CREATE | COMPARE, false },
 	{ CHOOSING, "strip-components", 0, "N", set_strip, 0,
 	  "cut N leading components off names", NULL, EVERY, false },

@@ -248,6 +248,50 @@ static bool avoided(struct walk *walk, const struct stat *st)
 	return true;
 }
 
+enum { ROUNDS_MAX = 8 };
+
+static bool is_newborn(const struct walk *walk, const struct stat *st)
+{
+	return st->st_ctim.tv_sec > walk->began.tv_sec ||
+	       (st->st_ctim.tv_sec == walk->began.tv_sec &&
+		st->st_ctim.tv_nsec > walk->began.tv_nsec);
+}
+
+/* The names of the frames repeat themselves from the top one on, every `period`. */
+static bool repeats(const struct walk *walk, const char *name, size_t period)
+{
+	size_t depth = walk->depth, more = ROUNDS_MAX * period;
+
+	if (strcmp(name, frame_name(walk, depth - period)) != 0)
+		return false;
+	for (size_t i = 1; i + period <= more; i++)
+		if (!is_newborn(walk, &walk->frames[depth - i].st) ||
+		    strcmp(frame_name(walk, depth - i),
+			   frame_name(walk, depth - i - period)) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * Who unpacks into the tree that he packs makes new directories as long as they are
+ * found: dst/dst/dst.  Nobody can be asked; but all are new, and by the same names.
+ */
+static bool is_endless(struct walk *walk, const char *name, const struct stat *st)
+{
+	size_t most = walk->depth / ROUNDS_MAX;
+
+	if (most == 0 || !is_newborn(walk, st))
+		return false;
+	for (size_t period = 1; period <= most; period++)
+		if (walk->depth > ROUNDS_MAX * period &&
+		    repeats(walk, name, period)) {
+			diag_fail(STATUS_CHANGED, walk_path(walk), 0, "left out: a "
+				  "copy of the tree seems to be made in it");
+			return true;
+		}
+	return false;
+}
+
 static bool stack_push(struct walk *walk, struct frame *frame, int parent,
 		       const char *name, int extra)
 {
@@ -255,7 +299,8 @@ static bool stack_push(struct walk *walk, struct frame *frame, int parent,
 
 	if (!frame_open(walk, frame, parent, name, extra))
 		return false;
-	if (!frame->mount && avoided(walk, &frame->st)) {
+	if (!frame->mount && (avoided(walk, &frame->st) ||
+			      is_endless(walk, name, &frame->st))) {
 		frame_close(walk, frame);
 		return false;
 	}

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "dirlist.h"
 #include "mounts.h"
@@ -63,6 +64,8 @@ struct walk {
 	struct scout *scouted;	/* of the directory that is about to be entered */
 
 	struct route route;	/* names of a list, if there is one */
+
+	struct timespec began;	/* by the clock that file systems have */
 
 	struct mount_place top;	/* with `stay`: where the root is; it goes nowhere else */
 	bool top_known;

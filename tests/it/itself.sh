@@ -109,6 +109,21 @@ for flags in '' --read-ahead=4; do
 	rm -rf many/new
 done
 
+# Each new directory would be found in the next one, for ever.
+context='deep in itself, by a slow stream'
+mkdir -p deep/d1 deep/d2/e
+fill 300000 1 >deep/d1/f
+fill 300000 2 >deep/d2/e/f
+{
+	timeout 30 "$TARPIPE" $TARPIPE_FLAGS -m 64k --write-rate=4m -c deep 2>"$err"
+	echo $? >packed
+} | timeout 30 "$TARPIPE" $TARPIPE_FLAGS -x deep/d2/e/new
+ok 'it ends by itself' grep -qx '[01]' packed
+ok 'it is not deeper than eight rounds' \
+	test "$(find deep -printf '%d\n' | sort -n | tail -n 1)" -le 32
+assert_same_file deep/d1/f deep/d2/e/new/d1/f
+rm -rf deep/d2/e/new
+
 # An overlay hides it as a bind mount does, and its files are others by number.
 context='by an overlay'
 mkdir -p lay/low lay/src lay/m

@@ -90,8 +90,6 @@ for flags in '' --read-ahead=4; do
 	tarpipe $flags --one-file-system -c -f a.tar --manifest=list src
 	assert_status 0
 	tarpipe -x -f a.tar dst
-	mkdir -p dst
-	tarpipe -x -f a.tar dst
 	stayed dst
 	tarpipe --compare --one-file-system --manifest=list src
 	assert_status 0 'the list and the source agree: nothing is extra'
@@ -248,7 +246,6 @@ if (need_faultfs) | grep -q '# SKIP'; then
 	skip 'no FUSE here'
 else
 	need_faultfs
-	umount src/proc 2>/dev/null
 	mkdir -p back/dir src/hung
 	echo fuse >back/file
 	chown 5:6 src/hung
@@ -270,12 +267,50 @@ else
 		limit=10 tarpipe $flags --one-file-system -c -f a.tar src
 		assert_status 0 'a stream'
 	done
+	context='a file of such a server over a file'
+	echo covered >src/file/hung
+	faults
+	mount --bind src/hung/file src/file/hung && will_unmount src/file/hung
+	faults 'getattr * hang' 'open * hang' 'read * hang'
+	rm -rf dst
+	limit=10 tarpipe --one-file-system src dst
+	assert_status 2
+	assert_told_once 'src/file/hung: left out: what is mounted over it may not answer'
+	assert_names dst/file m3
+	faults
+	off_filesystem src/file/hung
+	faults 'getattr * hang' 'opendir * hang' 'readdir * hang'
+	context='a server that does not answer, in a list'
 	printf '%s\n' hung data/d >names
 	rm -rf dst
 	limit=10 tarpipe --one-file-system -T names src dst
 	assert_names dst data hung
 	faults
 fi
+
+# ---- what is mounted when it is needed ----
+
+context='autofs'
+mkdir auto auto/src auto/src/net
+mkfifo pipe
+exec 9<>pipe
+if mount -t autofs -o fd=9,pgrp=1,minproto=5,maxproto=5,direct auto auto/src/net 2>/dev/null; then
+	will_unmount auto/src/net
+	for flags in '' --read-ahead=4; do
+		rm -rf dst
+		# shellcheck disable=SC2086 # words
+		limit=10 tarpipe $flags --one-file-system auto/src dst
+		assert_status 0
+		assert_names dst net
+		assert_names dst/net
+	done
+	limit=10 tarpipe --one-file-system --compare auto/src dst
+	assert_status 0 '--compare does not mount it either'
+	is "$(timeout 0.2 head -c 1 pipe | wc -c)" 0 'nobody was asked to mount it'
+else
+	skip 'autofs can not be mounted here'
+fi
+exec 9>&-
 
 # ---- without the option ----
 

@@ -419,6 +419,7 @@ static void help_has_every_option(void **state)
 		"    --zstd[=LEVEL] ", "    --xz[=LEVEL] ", "    --lz4[=LEVEL] ",
 		"    --bzip2[=LEVEL] ", "    --exclude=PATTERN ",
 		"-X, --exclude-from=FILE ", "-T, --files-from=FILE ",
+		"    --one-file-system ",
 		"    --null ", "    --strip-components=N ", "    --numeric-owner ",
 		"    --compare ", "    --manifest=FILE ", "    --modify-window=SECONDS ",
 	};
