@@ -18,7 +18,7 @@ struct walk *walk_new(const struct walk_config *config)
 	if (!walk)
 		return NULL;
 	walk->config = *config;
-	clock_gettime(CLOCK_REALTIME_COARSE, &walk->began);
+	clock_gettime(CLOCK_REALTIME, &walk->began);
 	walk->root_parent = -1;
 	walk->entries = malloc(DIRLIST_BUFFER);
 	if (!walk->entries) {

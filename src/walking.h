@@ -65,7 +65,7 @@ struct walk {
 
 	struct route route;	/* names of a list, if there is one */
 
-	struct timespec began;	/* by the clock that file systems have */
+	struct timespec began;	/* not before anything that has a time by then */
 
 	struct mount_place top;	/* with `stay`: where the root is; it goes nowhere else */
 	bool top_known;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -1244,6 +1245,79 @@ static void a_long_list_in_a_deep_tree(void **state)
 	assert_int_equal(diag_status(), STATUS_OK);
 }
 
+/* ---- other file systems ---- */
+
+static void what_is_mounted_is_not_entered(void **state)
+{
+	struct walk_item item;
+
+	(void)state;
+	config.stay = true;
+	begin("/", NULL);
+	for (item = next(); item.event != WALK_END; item = next()) {
+		if (item.event != WALK_ENTER)
+			continue;
+		if (strcmp(walk_path(walk), "/proc") == 0)
+			break;
+		if (strcmp(walk_path(walk), "/") != 0)
+			walk_skip(walk);
+	}
+	if (item.event == WALK_END)
+		skip();		/* nothing is mounted there */
+	assert_true(item.mount);
+	assert_false(item.unasked);
+	assert_int_equal(item.fd, -1);
+	assert_true(S_ISDIR(item.st.st_mode));
+	assert_next(WALK_LEAVE, "/proc");
+}
+
+/* What is made from now on is newer than all that was. */
+static void wait_for_a_new_time(void)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	do {
+		put_file("probe", "");
+		assert_int_equal(stat("probe", &st), 0);
+		assert_int_equal(unlink("probe"), 0);
+	} while (st.st_ctim.tv_sec < now.tv_sec ||
+		 (st.st_ctim.tv_sec == now.tv_sec &&
+		  st.st_ctim.tv_nsec <= now.tv_nsec));
+}
+
+/* Who unpacks into what he packs: each directory has a new one of the same names. */
+static void what_grows_for_ever_ends(void **state)
+{
+	enum { MOST = 40 };
+	char path[MOST * 8 + 8] = "src", told[64];
+
+	(void)state;
+	put_dir(path);
+	walk = walk_new(&config);
+	assert_non_null(walk);
+
+	wait_for_a_new_time();
+	for (int i = 0; i < MOST; i++) {
+		strcat(path, i % 2 == 0 ? "/a" : "/b");
+		put_dir(path);
+	}
+	walk_begin(walk, "src", NULL, false);
+	snprintf(told, sizeof(told), "%s", told_by_the_rest(path, sizeof(path)));
+	assert_non_null(strstr(told, "src/a/b/a/b"));
+	assert_int_equal(diag_status(), STATUS_CHANGED);
+	assert_int_equal(strcspn(path, ")"), sizeof("src(") - 1 + 3 * 2 * 8);
+
+	/* What was there before is no such thing. */
+	diag_reset();
+	walk_free(walk);
+	walk = walk_new(&config);
+	walk_begin(walk, "src", NULL, false);
+	(void)rest();
+	assert_int_equal(diag_status(), STATUS_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1297,6 +1371,8 @@ int main(void)
 		TEST(what_can_not_be_found_again_is_told_and_left_out),
 		TEST(a_directory_put_in_its_place_is_not_entered),
 		TEST(a_walk_may_end_anywhere),
+		TEST(what_is_mounted_is_not_entered),
+		TEST(what_grows_for_ever_ends),
 	};
 
 	return cmocka_run_group_tests_name("walk", tests, NULL, NULL);
