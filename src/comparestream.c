@@ -122,13 +122,39 @@ static int compare_contents(struct stream *stream, const struct found *found)
 	return 0;
 }
 
+/*
+ * Whether the member's data are true, and the size that its file had in the end.  Returns 0,
+ * or -1 when the stream can't go on.
+ */
+static int check_data(struct stream *stream, uint64_t *size)
+{
+	const struct tar_member *member = &stream->member;
+
+	*size = member->meta.size;
+	if (!S_ISREG(member->meta.mode) || member->hardlink || *size == 0)
+		return 0;
+	return instream_check(stream->in, size, false) == -1 ? -1 : 0;
+}
+
+/* Of one that shrank, the stream has more than -x has made of it. */
+static int compare_sizes(struct stream *stream, const struct found *found,
+			 struct want *want)
+{
+	if (check_data(stream, &want->meta.size) != 0)
+		return -1;
+	if (differ_same_size(stream->opts, found->name, want, &found->st))
+		diag_fail(STATUS_CHANGED, found->name, 0,
+			  "its content is not compared");
+	return 0;
+}
+
 static int compare_regular(struct stream *stream, struct found *found,
-			   const struct want *want)
+			   struct want *want)
 {
 	int result = 0;
 
-	if (!differ_same_size(stream->opts, found->name, want, &found->st))
-		return 0;
+	if (want->meta.size != (uint64_t)found->st.st_size)
+		return compare_sizes(stream, found, want);
 	if (compare_open(stream->compare, found) != 0)
 		return 0;
 	result = compare_contents(stream, found);
@@ -222,14 +248,16 @@ static int compare_member(struct stream *stream)
 	const struct tar_member *member = &stream->member;
 	bool is_dir = S_ISDIR(member->meta.mode) && !member->hardlink;
 	struct found found = { .fd = -1 };
+	uint64_t size;
 
 	found.name = compare_take(stream->compare, member->path,
 				  stream->opts->strip, is_dir);
 	if (!found.name || !compare_wants_type(stream->compare, member->meta.mode))
 		return 0;
-	if (compare_find(stream->compare, &found) != 1)
-		return 0;
-	return compare_found(stream, &found);
+	if (compare_find(stream->compare, &found) == 1 &&
+	    compare_found(stream, &found) != 0)
+		return -1;
+	return check_data(stream, &size);
 }
 
 /* ---- the run ---- */

@@ -577,6 +577,46 @@ int instream_read(struct instream *in, struct instream_data *data)
 	return result;
 }
 
+static void tell_flaw(const struct instream *in, const struct flaw *flaw,
+		      bool keeps)
+{
+	unsigned long long at = flaw->at;
+
+	if (flaw->shrank)
+		diag_fail(STATUS_CHANGED, in->path.bytes, 0,
+			  "shrank to %llu bytes while it was packed: %s", at,
+			  keeps ? "cut to them" : "zeros follow them");
+	else
+		diag_fail(STATUS_PARTIAL, in->path.bytes, 0,
+			  "damaged from byte %llu on, where it could not be read "
+			  "when it was packed: %s", at,
+			  keeps ? "left out" : "zeros stand there");
+}
+
+int instream_check(struct instream *in, uint64_t *size, bool keeps)
+{
+	struct flaw flaw;
+	int got;
+
+	if (in->state != WITHIN)
+		return in->state == STUCK ? -1 : 0;
+	if (!in->sealed)
+		return 0;
+	got = tar_read_flaw(in->reader, &flaw);
+	if (got < 0)
+		return tell_broken(in);
+	/* More than all of it: then all of it may be anything. */
+	if (got == 0 || *size == 0)
+		return 0;
+	if (flaw.at >= *size)
+		flaw = (struct flaw){ false, 0 };
+	tell_flaw(in, &flaw, keeps);
+	if (!flaw.shrank)
+		return TAR_DATA_BAD;
+	*size = flaw.at;
+	return 0;
+}
+
 uint64_t instream_members(const struct instream *in)
 {
 	return in->members;

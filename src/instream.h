@@ -64,6 +64,16 @@ struct instream_data {
  */
 int instream_read(struct instream *in, struct instream_data *data);
 
+/*
+ * Behind the member's data: whether they are true.  Waits for what follows, where the stream is
+ * one of ours: its writer may say so only then (see flaw.h).  Returns 0 with the size
+ * that the file had in the end, at most the member's: a lesser one is told (STATUS_CHANGED);
+ * TAR_DATA_BAD when they are not to be kept (told, STATUS_PARTIAL); -1 as instream_next.
+ * The message says what becomes of the file, if the caller `keeps` it.  Bytes of the member
+ * that nobody holds are gone.
+ */
+int instream_check(struct instream *in, uint64_t *size, bool keeps);
+
 /* The bytes are needed after the next call, until instream_release by any thread. */
 void instream_hold(struct instream_span *span);
 void instream_release(struct instream_span *span);

@@ -109,6 +109,16 @@ static int list_member(struct list *list, const struct tar_member *member,
 	return list->lines.len < BATCH ? 0 : put_lines(list);
 }
 
+/* All of it is out: whether it is true.  Returns 0, or -1 when the stream can't go on. */
+static int check_member(struct list *list, const struct tar_member *member)
+{
+	uint64_t size = member->meta.size;
+
+	if (!S_ISREG(member->meta.mode) || size == 0)
+		return 0;
+	return instream_check(list->in, &size, false) == -1 ? -1 : 0;
+}
+
 /* A file's bytes, its holes as zeros. */
 static int write_member(struct list *list, const struct tar_member *member)
 {
@@ -126,7 +136,9 @@ static int write_member(struct list *list, const struct tar_member *member)
 	}
 	if (result < 0)
 		return result == TAR_DATA_BAD ? 0 : -1;
-	return put_zeros(list, member->meta.size - done);
+	if (put_zeros(list, member->meta.size - done) != 0)
+		return -1;
+	return check_member(list, member);
 }
 
 static int take_member(struct list *list, const struct tar_member *member)
@@ -138,8 +150,11 @@ static int take_member(struct list *list, const struct tar_member *member)
 	path = path_strip_components(path, list->opts->strip);
 	if (!path)
 		return 0;
-	return list->opts->mode == MODE_LIST ? list_member(list, member, path) :
-					       write_member(list, member);
+	if (list->opts->mode != MODE_LIST)
+		return write_member(list, member);
+	return list_member(list, member, path) == 0 ?
+		       check_member(list, member) :
+		       -1;
 }
 
 /* The lister's thread. */

@@ -75,6 +75,7 @@
  *                  tarpax.c    records of pax headers
  *                  taracl.c    ACLs as tar has them
  *                  seal.c      how a stream says that it is whole
+ *                  flaw.c      ... and that a member is not
  *                  instream.c  a tar stream from the ring, and the truth about it
  *                  filter.c    compression: kinds, and the way out
  *                  filterin.c  ... and the way in

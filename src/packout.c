@@ -283,6 +283,14 @@ int packout_end(struct packout *out)
 	return 0;
 }
 
+int packout_flaw(struct packout *out, const struct flaw *flaw)
+{
+	unsigned char mark[FLAW_SIZE];
+
+	flaw_encode(mark, flaw);
+	return put(out, mark, sizeof(mark));
+}
+
 /* ---- the end ---- */
 
 /* One commit, so that who reads the marks has the trailer, too. */

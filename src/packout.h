@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flaw.h"
 #include "pack.h"
 #include "tar.h"
 
@@ -60,6 +61,9 @@ bool packout_cancel(struct packout *out);
 
 /* The member is complete; what is missing of it becomes zeros. */
 int packout_end(struct packout *out);
+
+/* After it: these are not the file's. */
+int packout_flaw(struct packout *out, const struct flaw *flaw);
 
 /* End marks and trailer; closes the ring. */
 int packout_finish(struct packout *out, uint64_t entries);

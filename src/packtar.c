@@ -252,7 +252,7 @@ static int link_put(struct pack *pack, struct tar_member *member,
 	return got < 0 ? -1 : 1;
 }
 
-/* It didn't become a member: the next name of it is the first. */
+/* It didn't become a member, or a damaged one: the next name of it is the first. */
 static void link_forget(struct pack *pack, const struct stat *st)
 {
 	if (st->st_nlink > 1)
@@ -264,9 +264,11 @@ static void link_forget(struct pack *pack, const struct stat *st)
 struct file {
 	struct source in;
 	struct tar_member member;
-	uint64_t size;			/* of its data that were there */
-	int failure;
+	uint64_t size;			/* of its data that were there ... */
+	int failure;			/* ... and why they end there, or 0: it shrank */
 };
+
+static const char so_shrunk[] = ": filled with zeros";
 
 /* Extends the last extent or adds one, in whole blocks.  False when it can't. */
 static bool add_extent(struct packtar *tar, uint64_t start, uint64_t end,
@@ -327,25 +329,29 @@ static void put_holes(struct pack *pack, struct file *file, unsigned *losses)
 	file->member.nextents = pack->tar->nextents;
 }
 
-/* Nothing of it has gone out: it is no member after all. */
-static int take_back(struct pack *pack, struct file *file)
+/* What is missing becomes zeros, and it is said where they begin. */
+static int file_end(struct pack *pack, const struct file *file)
 {
-	pack->entries--;
-	link_forget(pack, &file->in.st);
-	return 0;
+	const struct flaw flaw = { file->failure == 0, file->size };
+
+	if (packout_end(pack->out) != 0)
+		return -1;
+	if (file->size == file->member.meta.size)
+		return 0;
+	return packout_flaw(pack->out, &flaw);
 }
 
-/* The rest of a member that can't be taken back; what is missing becomes zeros. */
-static int file_fail(struct pack *pack, struct file *file, uint64_t at)
+/* The rest of a member that can't be read, if it can't be taken back. */
+static int file_fail(struct pack *pack, struct file *file)
 {
-	file->failure = errno;
 	if (packout_cancel(pack->out)) {
-		source_tell_error(pack, file->failure, at, "");
-		return take_back(pack, file);
+		source_tell_error(pack, file->failure, file->size, "");
+		pack->entries--;
+		return 0;
 	}
-	source_tell_error(pack, file->failure, at,
+	source_tell_error(pack, file->failure, file->size,
 			  ", the rest is filled with zeros");
-	return packout_end(pack->out);
+	return file_end(pack, file);
 }
 
 /* One read takes all of it. */
@@ -363,7 +369,7 @@ static int put_small(struct pack *pack, struct file *file)
 	if (size == 0) {
 		source_resume(&file->in);
 		source_note(pack, &file->in);
-		return packout_end(pack->out);
+		return file_end(pack, file);
 	}
 	at = packout_room(pack->out, size + 1);
 	if (!at)
@@ -371,18 +377,20 @@ static int put_small(struct pack *pack, struct file *file)
 	source_resume(&file->in);
 	n = source_read(&file->in, at);
 	source_note(pack, &file->in);
-	if (n < 0)
-		return file_fail(pack, file, 0);
+	if (n < 0) {
+		file->failure = errno;
+		return file_fail(pack, file);
+	}
 	if ((size_t)n != size)
-		source_tell_size(pack, &file->in, (uint64_t)n,
-				 ": filled with zeros");
+		source_tell_size(pack, &file->in, (uint64_t)n, so_shrunk);
 	if ((size_t)n > size)
 		n = (ssize_t)size;
+	file->size = (uint64_t)n;
 	pack->bytes += (uint64_t)n;
 	pack_note_data(pack, at, (size_t)n, 0);
 	if (n > 0 && packout_data(pack->out, at, (size_t)n) != 0)
 		return -1;
-	return packout_end(pack->out);
+	return file_end(pack, file);
 }
 
 /* Returns 0, 1 at a read error or the file's early end (file->size says where), or -1. */
@@ -441,12 +449,10 @@ static int put_large(struct pack *pack, struct file *file)
 	got = put_extents(pack, file);
 	if (got < 0)
 		return -1;
-	if (file->failure != 0) {
-		errno = file->failure;
-		return file_fail(pack, file, file->size);
-	}
-	source_check(pack, &file->in, &file->size, ": filled with zeros");
-	return packout_end(pack->out);
+	if (file->failure != 0)
+		return file_fail(pack, file);
+	source_check(pack, &file->in, &file->size, so_shrunk);
+	return file_end(pack, file);
 }
 
 /* A size that is made up: only reading to the end tells it. */
@@ -475,7 +481,7 @@ static int put_made_up(struct pack *pack, struct file *file)
 			  "bytes", MADE_UP_MAX);
 	if (n < 0 || have > MADE_UP_MAX)
 		return 1;
-	file->member.meta.size = have;
+	file->size = file->member.meta.size = have;
 	got = member_put(pack, &file->member, 0);
 	if (got != 0)
 		return got;
@@ -483,7 +489,7 @@ static int put_made_up(struct pack *pack, struct file *file)
 	pack_note_data(pack, tar->whole, have, 0);
 	if (have > 0 && packout_data(pack->out, tar->whole, have) != 0)
 		return -1;
-	return packout_end(pack->out);
+	return file_end(pack, file);
 }
 
 size_t packtar_small_max(const struct pack *pack)
@@ -549,9 +555,9 @@ static int packtar_file(struct pack *pack)
 			from.fd = file.in.fd;
 			put_attributes(pack, &file.member, &from, file.in.fetch);
 			got = put_contents(pack, &file);
-			pack_note_end(pack, file.member.meta.size,
+			pack_note_end(pack, file.size,
 				      got > 0 ? EINVAL : file.failure);
-			if (got > 0)
+			if (got > 0 || file.failure != 0)
 				link_forget(pack, &file.in.st);
 		}
 	} else {

@@ -19,19 +19,25 @@ static size_t record_write(char *to, const char *words)
 	return (size_t)sprintf(to, "%zu comment=%s\n", rest + digits, words);
 }
 
-void seal_encode(void *to, const struct seal *seal)
+void seal_comment(void *to, const char *words)
 {
 	unsigned char *blocks = to;
-	char words[128] = "tarpipe 1";
 
 	memset(to, 0, SEAL_SIZE);
+	ustar_make(blocks, header_name, 'g',
+		   record_write((char *)blocks + TAR_BLOCK, words));
+	ustar_sign(blocks);
+}
+
+void seal_encode(void *to, const struct seal *seal)
+{
+	char words[128] = "tarpipe 1";
+
 	if (seal)
 		snprintf(words, sizeof(words), "tarpipe 1 entries=%" PRIu64
 			 " bytes=%" PRIu64 " xxh3=%016" PRIx64,
 			 seal->entries, seal->bytes, seal->sum);
-	ustar_make(blocks, header_name, 'g',
-		   record_write((char *)blocks + TAR_BLOCK, words));
-	ustar_sign(blocks);
+	seal_comment(to, words);
 }
 
 /* Whether these are the blocks of that seal, to the last byte. */

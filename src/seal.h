@@ -21,6 +21,9 @@ struct seal {
 	uint64_t entries, bytes, sum;
 };
 
+/* Fills `to`, SEAL_SIZE bytes: a pax global header with this comment, at most 127 bytes. */
+void seal_comment(void *to, const char *words);
+
 /* Fills `to`, SEAL_SIZE bytes: the head, or with `seal` the trailer. */
 void seal_encode(void *to, const struct seal *seal);
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "flaw.h"
 #include "meta.h"
 #include "opts.h"
 #include "ustar.h"
@@ -143,6 +144,13 @@ enum tar_verdict tar_read_member(struct tar_reader *reader,
 enum { TAR_DATA_BAD = -2 };
 int tar_read_data(struct tar_reader *reader, const void **bytes, size_t *size,
 		  uint64_t *offset);
+
+/*
+ * Behind a member's data, what is left of which is skipped: whether the header that comes
+ * next says that they are not all true (see flaw.h).  Returns 1 with *flaw filled, 0, or -1
+ * when no header and no end mark follows: nobody knows then.
+ */
+int tar_read_flaw(struct tar_reader *reader, struct flaw *flaw);
 
 /* After TAR_END: zero blocks that ended it, 0 to 2. */
 unsigned tar_reader_marks(const struct tar_reader *reader);

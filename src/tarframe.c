@@ -363,3 +363,36 @@ enum tar_verdict frame_next(struct frame *frame)
 	consume(frame, TAR_BLOCK);
 	return measure(frame, (uint64_t)size);
 }
+
+/* A global header is the next block, and its records lie in one. */
+static int read_flaw(struct frame *frame, const char *block, struct flaw *flaw)
+{
+	char both[FLAW_SIZE];
+	int64_t size = ustar_get(block, USTAR_SIZE, USTAR_LONG_LEN);
+
+	if (size <= 0 || size > FLAW_SIZE - TAR_BLOCK)
+		return 0;
+	memcpy(both, block, TAR_BLOCK);
+	consume(frame, TAR_BLOCK);
+	block = look(frame);
+	if (!block)
+		return -1;
+	memcpy(both + TAR_BLOCK, block, TAR_BLOCK);
+	consume(frame, TAR_BLOCK);
+	return flaw_decode(both, flaw);
+}
+
+int frame_flaw(struct frame *frame, struct flaw *flaw)
+{
+	const char *block = frame_skip(frame) == 0 ? look(frame) : NULL;
+	int got = block ? 0 : -1;
+
+	frame->wrong = NULL;
+	if (block && block[USTAR_TYPE] == 'g' && ustar_is_signed(block))
+		got = read_flaw(frame, block, flaw);
+	else if (block && !is_zero(block) && !ustar_is_signed(block))
+		frame->wrong = "damaged header";
+	if (got < 0)
+		(void)cut(frame);
+	return frame->wrong ? -1 : got;
+}

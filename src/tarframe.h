@@ -62,6 +62,9 @@ size_t frame_data(struct frame *frame, const void **bytes);
 /* Passes over what is left of the member.  0; -1 when the stream is cut. */
 int frame_skip(struct frame *frame);
 
+/* As tar_read_flaw; -1: `wrong` says why. */
+int frame_flaw(struct frame *frame, struct flaw *flaw);
+
 /* The member's own header, 512 bytes; and its fields. */
 char frame_type(const struct frame *frame);
 

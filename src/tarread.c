@@ -572,6 +572,16 @@ int tar_read_data(struct tar_reader *reader, const void **bytes, size_t *size,
 	return data_failed(reader, "a sparse map that makes no sense");
 }
 
+int tar_read_flaw(struct tar_reader *reader, struct flaw *flaw)
+{
+	int got;
+
+	finish_member(reader);
+	got = frame_flaw(&reader->frame, flaw);
+	reader->wrong = reader->frame.wrong;
+	return got;
+}
+
 /* ---- looking ---- */
 
 unsigned tar_reader_marks(const struct tar_reader *reader)

@@ -81,12 +81,29 @@ static int put_data(struct untar *untar, struct instream_data data)
 	return 0;
 }
 
-/* Head, data and end in one reservation: all of a small file reaches one worker. */
+/*
+ * All data came: whether they are true.  As instream_read, with the size that the file has
+ * in the end.
+ */
+static int check_data(struct untar *untar, uint64_t *size)
+{
+	int got = *size > 0 ? instream_check(untar->config.in, size, true) : 0;
+
+	if (got == -1)
+		untar->broken = true;
+	return got;
+}
+
+/*
+ * Head, data and end in one reservation: all of a small file reaches one worker.  One that
+ * is not whole never does.
+ */
 static int put_whole(struct untar *untar, const struct record *head,
 		     const struct instream_data *data)
 {
 	struct record end = { .type = RECORD_END, .first = head->meta.size };
 	struct record_span span;
+	bool held = false;
 	struct record body = data_record(untar, data, &span);
 	size_t head_size = record_size(RECORD_FILE, head->name_len, 0);
 	size_t body_size = 0;
@@ -101,9 +118,15 @@ static int put_whole(struct untar *untar, const struct record *head,
 		return -1;
 	record_encode(at, head);
 	if (body_size > 0) {
-		if (body.type == RECORD_SPAN)
+		held = body.type == RECORD_SPAN;
+		if (held)
 			instream_hold(data->span);
 		record_encode(at + head_size, &body);
+	}
+	if (check_data(untar, &end.first) != 0) {
+		if (held)
+			instream_release(data->span);
+		return 0;
 	}
 	record_encode(at + head_size + body_size, &end);
 	ring_commit(untar->ring, head_size + body_size +
@@ -141,6 +164,8 @@ static int put_parts(struct untar *untar, const struct record *head,
 		if (put_data(untar, *data) != 0)
 			return -1;
 	}
+	if (got == 0 && failure == 0)
+		got = check_data(untar, &size);
 	if (got < 0)
 		failure = EBADMSG;
 	if (untar->broken)

@@ -16,7 +16,7 @@ cd "$TOP_SRCDIR" || exit 1
 floors='
 mounts diag size text ustar path parts thread hash opts bytes rate sha256 met
 ring pace signals fskind crew slab dirlist
-record meta extent owner temp end_fd end_tape output pass names seal select below nameset cache twin differ samefile sync
+record meta extent owner temp end_fd end_tape output pass names seal flaw select below nameset cache twin differ samefile sync
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
 route walk walking walkdir walkmount walkscout scout links gate instream intake outlet newfile gating gatemake
 inodes apply pool order fetch attrs alias mtree mtreename

@@ -55,6 +55,15 @@ static unsigned check_data(struct instream *in)
 	return sum;
 }
 
+/* No mark makes a file larger than its header says. */
+static void check_end(struct instream *in, const struct tar_member *member)
+{
+	uint64_t size = member->meta.size;
+
+	(void)instream_check(in, &size, true);
+	FUZZ_MUST(size <= member->meta.size);
+}
+
 /* Signs every header anew. */
 void fuzz_mend(uint8_t *bytes, size_t size)
 {
@@ -95,6 +104,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_member(&member);
 		if (i % 3 != 2)
 			sink += check_data(in);
+		if (i % 4 != 3)
+			check_end(in, &member);
 	}
 	instream_free(in);
 	ring_free(config.ring);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flaw.h"
 #include "hash.h"
 #include "seal.h"
 
@@ -124,6 +125,16 @@ static inline void tb_head(struct tarbytes *to)
 	to->entries = 0;
 	seal_encode(head, NULL);
 	tb_add(to, head, SEAL_SIZE);
+}
+
+/* The member before is damaged from a byte on, or shrank to so many. */
+static inline void tb_flaw(struct tarbytes *to, bool shrank, uint64_t at)
+{
+	const struct flaw flaw = { shrank, at };
+	char mark[FLAW_SIZE];
+
+	flaw_encode(mark, &flaw);
+	tb_add(to, mark, FLAW_SIZE);
 }
 
 static inline void tb_trailer(struct tarbytes *to)

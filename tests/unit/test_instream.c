@@ -47,6 +47,7 @@ static struct run {
 	size_t piece;		/* bytes of one commit, 0: as many as fit */
 	size_t memory;
 	bool ignore_zeros, read, drain;
+	bool check;		/* members of regular files, by instream_check */
 	int abort;		/* the ring's, instead of its end */
 	struct ring *ring;
 	/* got */
@@ -99,6 +100,25 @@ static void note_data(struct instream *in)
 		strcat(run.data, "!");
 }
 
+/* What instream_check says: a size, `bad` or `cut`. */
+static void note_check(struct instream *in, const struct tar_member *member)
+{
+	uint64_t size = member->meta.size;
+	char *to = run.data + strlen(run.data);
+
+	switch (instream_check(in, &size, !run.read)) {
+	case 0:
+		sprintf(to, "%llu ", (unsigned long long)size);
+		break;
+	case TAR_DATA_BAD:
+		strcpy(to, "bad ");
+		break;
+	default:
+		strcpy(to, "cut ");
+		break;
+	}
+}
+
 static void consume(void)
 {
 	struct instream_config config = {
@@ -119,6 +139,8 @@ static void consume(void)
 		n++;
 		if (run.read)
 			note_data(in);
+		if (run.check)
+			note_check(in, &member);
 	}
 	assert_true(instream_members(in) >= n);
 	assert_int_equal(instream_next(in, &member), run.result);
@@ -707,6 +729,146 @@ static void an_abort_is_no_message(void **state)
 	tb_free(&s);
 }
 
+/* ---- members that are not true ---- */
+
+/* Damaged, shrunk, and one between; the last one is at the archive's end. */
+static struct tarbytes flawed(bool ours)
+{
+	struct tarbytes to = { 0 };
+
+	if (ours)
+		tb_head(&to);
+	tb_file(&to, "a", "hello");
+	tb_flaw(&to, false, 2);
+	tb_pax(&to, "mtime", "1.5");
+	tb_file(&to, "b", "world!");
+	tb_file(&to, "c", "more");
+	tb_flaw(&to, true, 0);
+	tb_end(&to);
+	if (ours)
+		tb_trailer(&to);
+	return to;
+}
+
+static void the_stream_says_what_is_not_true(void **state)
+{
+	static const size_t pieces[] = { 1, 511, 512, 513, 1024, 65537, 0 };
+	struct tarbytes s = flawed(true);
+
+	(void)state;
+	run.check = true;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		run.piece = pieces[i];
+		go_all(&s);
+		assert_int_equal(run.result, 0);
+		assert_string_equal(run.names, "a b c ");
+		assert_string_equal(run.data, "bad 6 0 ");
+		assert_string_equal(run.messages,
+				    "tarpipe: a: damaged from byte 2 on, where it "
+				    "could not be read when it was packed: left "
+				    "out\n"
+				    "tarpipe: c: shrank to 0 bytes while it was "
+				    "packed: cut to them\n");
+		assert_int_equal(run.status, STATUS_PARTIAL);
+	}
+	run.read = true;
+	go_all(&s);
+	assert_string_equal(run.data, "hellobad world!6 more0 ");
+	assert_says("a: damaged from byte 2 on");
+	assert_says("packed: zeros stand there\n");
+	assert_says("packed: zeros follow them\n");
+	tb_free(&s);
+}
+
+/* Who doesn't ask hears nothing: the member may not be wanted. */
+static void nobody_asks(void **state)
+{
+	struct tarbytes s = flawed(true);
+
+	(void)state;
+	go_all(&s);
+	assert_string_equal(run.names, "a b c ");
+	assert_string_equal(run.messages, "");
+	tb_free(&s);
+}
+
+/* They have such comments only by accident. */
+static void streams_of_others_say_nothing(void **state)
+{
+	struct tarbytes s = flawed(false);
+
+	(void)state;
+	run.check = true;
+	go_all(&s);
+	assert_string_equal(run.data, "5 6 4 ");
+	assert_string_equal(run.messages, "");
+	tb_free(&s);
+}
+
+/* No archive of ours has them; nothing is said that can't be. */
+static void marks_that_make_no_sense(void **state)
+{
+	struct tarbytes s = { 0 };
+
+	(void)state;
+	tb_head(&s);
+	tb_flaw(&s, false, 0);
+	tb_file(&s, "beyond", "text");
+	tb_flaw(&s, true, 4);
+	tb_file(&s, "twice", "text");
+	tb_flaw(&s, true, 3);
+	tb_flaw(&s, false, 2);
+	tb_file(&s, "empty", "");
+	tb_flaw(&s, false, 0);
+	tb_header(&s, "comment", 'g', 7, NULL);
+	tb_body(&s, "nothing", 7);
+	tb_file(&s, "other", "text");
+	tb_header(&s, "comment", 'g', 7, NULL);
+	tb_body(&s, "nothing", 7);
+	tb_flaw(&s, false, 0);
+	tb_file(&s, "long", "text");
+	tb_header(&s, "comment", 'g', 600, NULL);
+	tb_add(&s, NULL, 1024);
+	tb_end(&s);
+	tb_trailer(&s);
+	run.check = true;
+	go_all(&s);
+	assert_int_equal(run.result, 0);
+	assert_string_equal(run.names, "beyond twice empty other long ");
+	assert_string_equal(run.data, "bad 3 0 4 4 ");
+	assert_says("beyond: damaged from byte 0 on");
+	assert_says("twice: shrank to 3 bytes");
+	assert_null(strstr(run.messages, "other"));
+	tb_free(&s);
+}
+
+/* Wherever it ends between the data and the next header, nobody knows. */
+static void what_follows_is_cut_off(void **state)
+{
+	struct tarbytes s = flawed(true);
+	char want[128];
+
+	(void)state;
+	run.check = true;
+	for (size_t len = 1024 + 512 + 5; len < 1024 + 1024 + 1024; len++) {
+		go(s.bytes, len);
+		assert_int_equal(run.result, -1);
+		assert_string_equal(run.data, "cut ");
+		snprintf(want, sizeof(want), "tarpipe: s.tar: cut off at byte %zu, "
+			 "within a\n", len);
+		assert_string_equal(run.messages, want);
+	}
+	tb_free(&s);
+	s = flawed(true);
+	s.bytes[2048 + 100] ^= 1;
+	go_all(&s);
+	assert_string_equal(run.data, "cut ");
+	assert_string_equal(run.messages, "tarpipe: s.tar: a: damaged header, "
+			    "before byte 2048\n");
+	assert_int_equal(run.status, STATUS_STOPPED);
+	tb_free(&s);
+}
+
 /* ---- no memory ---- */
 
 static void without_memory_there_is_none(void **state)
@@ -760,6 +922,11 @@ int main(void)
 		TEST(archives_are_read_one_after_the_other),
 		TEST(a_lone_zero_block_is_the_end_as_in_tar),
 		TEST(an_abort_is_no_message),
+		TEST(the_stream_says_what_is_not_true),
+		TEST(nobody_asks),
+		TEST(streams_of_others_say_nothing),
+		TEST(marks_that_make_no_sense),
+		TEST(what_follows_is_cut_off),
 		TEST(without_memory_there_is_none),
 		TEST(without_memory_nothing_is_read),
 	};

@@ -22,6 +22,7 @@
 #include "capture.h"
 #include "diag.h"
 #include "faults.h"
+#include "flaw.h"
 #include "hash.h"
 #include "pack.h"
 #include "pathfaults.h"
@@ -178,11 +179,34 @@ static void put_source(size_t size)
 	put_file("src/z", "the rest");
 }
 
+/* The stream says so often that a member is not its source; once: this. */
+static void assert_flaws(unsigned count, bool shrank, uint64_t at)
+{
+	FILE *file = fopen("s.tar", "re");
+	unsigned char block[2][512];
+	unsigned found = 0;
+	struct flaw flaw;
+
+	assert_non_null(file);
+	memset(block, 0, sizeof(block));
+	while (memcpy(block[0], block[1], 512),
+	       fread(block[1], 512, 1, file) == 1) {
+		if (!flaw_decode(block, &flaw))
+			continue;
+		found++;
+		assert_int_equal(flaw.shrank, shrank);
+		assert_int_equal(flaw.at, at);
+	}
+	fclose(file);
+	assert_int_equal(found, count);
+}
+
 static void assert_left_out(void)
 {
 	unpack();
 	assert_names("x", "z");
 	assert_text("x/z", "the rest");
+	assert_flaws(0, false, 0);
 }
 
 /* `f` has its first bytes and then zeros up to `size`. */
@@ -425,6 +449,40 @@ static void a_read_that_fails_later_is_filled(void **state)
 	assert_true(at > 0 && at < LARGE);
 	assert_done(STATUS_PARTIAL);
 	assert_filled((size_t)at, LARGE);
+	assert_flaws(1, false, at);
+}
+
+/* Its next name is tried as a file of its own: there is nothing that a link could lead to. */
+static void a_damaged_file_gets_no_links(void **state)
+{
+	(void)state;
+	put_source(LARGE);
+	assert_int_equal(link("src/f", "src/g"), 0);
+	fault_set(PREAD, (struct fault){ .after = 2, .err = EIO });
+	assert_non_null(strstr(pack(), "filled with zeros"));
+	assert_done(STATUS_PARTIAL);
+	unpack();
+	assert_names("x", "f g z");
+	assert_int_equal(stat_of("x/f").st_nlink, 1);
+	assert_int_equal(stat_of("x/g").st_nlink, 1);
+}
+
+static void the_mark_fits_into_other_formats(void **state)
+{
+	static const enum tar_format formats[] = { TAR_GNU, TAR_USTAR };
+	unsigned long long at;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		run.config.format = formats[i];
+		put_source(LARGE);
+		fault_set(PREAD, (struct fault){ .name = "src/f", .after = 2,
+						 .err = EIO });
+		assert_int_equal(sscanf(pack(), "tarpipe: src/f: reading at byte "
+						"%llu", &at), 1);
+		assert_filled((size_t)at, LARGE);
+		assert_flaws(1, false, at);
+	}
 }
 
 static void short_reads_go_on(void **state)
@@ -441,6 +499,7 @@ static void short_reads_go_on(void **state)
 		assert_true(fault_hits(PREAD) > 4);
 		assert_done(STATUS_OK);
 		assert_filled(sizes[i], sizes[i]);
+		assert_flaws(0, false, 0);
 	}
 }
 
@@ -465,6 +524,7 @@ static void assert_shrinks(size_t size, size_t to, unsigned after)
 	assert_string_equal(pack(), want);
 	assert_done(STATUS_CHANGED);
 	assert_filled(to, size);
+	assert_flaws(1, true, to);
 	diag_reset();
 }
 
@@ -501,6 +561,7 @@ static void a_file_that_grows_keeps_its_length(void **state)
 		assert_string_equal(pack(), want);
 		assert_done(STATUS_CHANGED);
 		assert_filled(sizes[i], sizes[i]);
+		assert_flaws(0, false, 0);
 	}
 }
 
@@ -742,6 +803,8 @@ int main(void)
 		TEST(sockets_are_left_out_without_a_loss),
 		TEST(a_read_that_fails_at_once_leaves_it_out),
 		TEST(a_read_that_fails_later_is_filled),
+		TEST(a_damaged_file_gets_no_links),
+		TEST(the_mark_fits_into_other_formats),
 		TEST(short_reads_go_on),
 		TEST(a_file_that_shrinks_is_filled),
 		TEST(a_file_that_grows_keeps_its_length),

@@ -36,6 +36,9 @@ struct given {
 	unsigned ndata;
 	bool cut;		/* the stream breaks off after its data */
 	bool bad;		/* no more of them can be read */
+	int verdict;		/* instream_check's, when they are all read */
+	uint64_t shrunk;	/* ... and what it says the size was, or 0 */
+	char *spoilt;		/* ... after which these bytes are others */
 };
 
 static struct given givens[64];
@@ -69,6 +72,22 @@ int instream_read(struct instream *in, struct instream_data *data)
 		return given->cut ? -1 : 0;
 	*data = given->data[next_data++];
 	return 1;
+}
+
+/* The bytes of no block are gone then. */
+int instream_check(struct instream *in, uint64_t *size, bool keeps)
+{
+	struct given *given = &givens[next_member - 1];
+
+	(void)in;
+	assert_true(keeps);
+	assert_int_equal(*size, given->member.meta.size);
+	if (given->ndata > 0 && given->spoilt)
+		memset(given->spoilt, '#', given->data[0].size);
+	if (given->shrunk > 0)
+		*size = given->shrunk;
+	given->cut = given->verdict == -1;
+	return given->verdict;
 }
 
 void instream_hold(struct instream_span *span)
@@ -531,6 +550,82 @@ static void a_stream_that_breaks_off(void **state)
 				   "finish 2\n");
 }
 
+/* ---- what the stream says of data after them ---- */
+
+static void what_is_damaged_never_begins(void **state)
+{
+	static char text[8001];
+
+	(void)state;
+	memset(text, 'x', 8000);
+	give_file("f", "text")->verdict = TAR_DATA_BAD;
+	give_file("g", text)->verdict = TAR_DATA_BAD;
+	givens[1].data[0].span = BLOCK(0);
+	give_file("h", "more");
+	assert_string_equal(run(0), "");
+	assert_string_equal(lines, "file in 0: h 644 (4)\npiece 0: more\nend 4\n"
+				   "leave 0 putback\nfinish 3\n");
+	assert_int_equal(holds, 0);
+}
+
+static void what_has_begun_is_thrown_away(void **state)
+{
+	struct given *given = give("f", S_IFREG | 0600);
+
+	(void)state;
+	given->member.meta.size = 8;
+	given->data[0] = (struct instream_data){ "text", 4, 0, NULL };
+	given->data[1] = (struct instream_data){ "more", 4, 4, NULL };
+	given->ndata = 2;
+	given->verdict = TAR_DATA_BAD;
+	give_file("g", "");
+	assert_string_equal(run(0), "");
+	assert_string_equal(lines, "file in 0: f 600 (8)\npiece 0: text\n"
+				   "piece 4: more\nend 8 failed\n"
+				   "file in 0: g 644 (0)\nend 0\n"
+				   "leave 0 putback\nfinish 2\n");
+}
+
+static void what_shrank_ends_earlier(void **state)
+{
+	struct given *given;
+
+	(void)state;
+	give_file("f", "text")->shrunk = 3;
+	given = give("g", S_IFREG | 0600);
+	given->member.meta.size = 8;
+	given->data[0] = (struct instream_data){ "text", 4, 0, NULL };
+	given->data[1] = (struct instream_data){ "more", 4, 4, NULL };
+	given->ndata = 2;
+	given->shrunk = 5;
+	assert_records("file in 0: f 644 (4)\npiece 0: text\nend 3\n"
+		       "file in 0: g 600 (8)\npiece 0: text\npiece 4: more\n"
+		       "end 5\nleave 0 putback\nfinish 2\n");
+}
+
+static void nothing_comes_after_the_data(void **state)
+{
+	static char text[8001];
+
+	(void)state;
+	memset(text, 'x', 8000);
+	give_file("f", text)->data[0].span = BLOCK(0);
+	givens[0].verdict = -1;
+	assert_string_equal(run(-1), "");
+	assert_string_equal(lines, "leave 0 putback\nfinish 1\n");
+	assert_int_equal(holds, 0);
+}
+
+static void data_in_no_block_are_copied_before(void **state)
+{
+	char text[] = "text";
+
+	(void)state;
+	give_file("f", text)->spoilt = text;
+	assert_records("file in 0: f 644 (4)\npiece 0: text\nend 4\n"
+		       "leave 0 putback\nfinish 1\n");
+}
+
 static void a_ring_that_is_aborted(void **state)
 {
 	static char text[8001];
@@ -761,6 +856,11 @@ int main(void)
 		TEST(data_that_cannot_be_read_end_the_member),
 		TEST(data_before_the_first_byte_are_refused),
 		TEST(a_stream_that_breaks_off),
+		TEST(what_is_damaged_never_begins),
+		TEST(what_has_begun_is_thrown_away),
+		TEST(what_shrank_ends_earlier),
+		TEST(nothing_comes_after_the_data),
+		TEST(data_in_no_block_are_copied_before),
 		TEST(a_ring_that_is_aborted),
 		TEST(specials),
 		TEST(links_give_a_path),
