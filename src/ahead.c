@@ -57,6 +57,7 @@ enum {
 struct slot {
 	struct fetch fetch;		/* first: fetches are slots */
 	struct walk_item item;
+	struct have_seen seen;
 	char *path;
 	size_t path_len, path_room;
 	bool queued;			/* it is, or was, a task */
@@ -80,6 +81,7 @@ struct ahead {
 	bool stalled;			/* ... until what was given last is taken */
 	unsigned skip;			/* levels below a directory that is skipped */
 	bool self;			/* the item at hand is the packer's */
+	struct have_seen seen;		/* ... of an item straight from the walk */
 
 	struct slot *slots;		/* WINDOW of them, made when first needed */
 	uint64_t taken, ready, given;	/* counts of items; the oldest one is at hand */
@@ -332,6 +334,14 @@ static void slot_fill(struct ahead *ahead, struct slot *slot,
 	ahead->paths += len;
 }
 
+/* The walk has come to an item: what does the destination have? */
+static void meet(struct ahead *ahead, const struct walk_item *item,
+		 struct have_seen *seen)
+{
+	if (ahead->config.have)
+		have_meet(ahead->config.have, item, seen);
+}
+
 /* Takes one more from the walk. */
 static struct slot *give(struct ahead *ahead)
 {
@@ -348,6 +358,9 @@ static struct slot *give(struct ahead *ahead)
 		slot_fill(ahead, slot, &item);
 	}
 	fetch_init(&slot->fetch, &ahead->config.rules, ahead->slab, &slot->item);
+	meet(ahead, &item, &slot->seen);
+	if (ahead->config.have && !ahead->config.reads_all)
+		slot->fetch.seen = &slot->seen;
 	ahead->given++;
 	return slot;
 }
@@ -539,6 +552,7 @@ static int next_direct(struct ahead *ahead, struct walk_item *item)
 	if (ahead->names && !names_ready(ahead->names))
 		urge(ahead);
 	walk_next(ahead->walk, item);
+	meet(ahead, item, &ahead->seen);
 	return 0;
 }
 
@@ -622,6 +636,12 @@ struct fetch *ahead_fetched(struct ahead *ahead)
 	slot = slot_of(ahead, ahead->taken);
 	return slot->queued && slot->fetch.found != FETCH_NOTHING ? &slot->fetch :
 								     NULL;
+}
+
+const struct have_seen *ahead_seen(const struct ahead *ahead)
+{
+	return ahead->at_hand ? &ahead->slots[ahead->taken % WINDOW].seen :
+				&ahead->seen;
 }
 
 unsigned ahead_helpers(const struct ahead *ahead)

@@ -34,6 +34,8 @@ struct ahead_config {
 	int helpers;			/* as opts->read_ahead */
 	unsigned descriptors;		/* for all that is ahead; too few: it is off */
 	struct fetch_rules rules;
+	struct have *have;		/* NULL, or told of each item; borrowed */
+	bool reads_all;			/* also what the destination has */
 };
 
 struct ahead;
@@ -67,6 +69,9 @@ const char *ahead_member(struct ahead *ahead);
  * the next item; takers of `fd` set it to -1.
  */
 struct fetch *ahead_fetched(struct ahead *ahead);
+
+/* What the destination has under the item's name.  Valid until the next item. */
+const struct have_seen *ahead_seen(const struct ahead *ahead);
 
 /* The packer's own calls on an item took so long; what waits for the ring is left out. */
 void ahead_note(struct ahead *ahead, uint64_t ns);

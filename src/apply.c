@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "stamp.h"
 
 static bool keeps(const struct apply *apply, unsigned part)
 {
@@ -105,11 +106,18 @@ mode_t apply_creation_mode(struct apply *apply)
 
 /* ---- stages ---- */
 
+/* Something is not right; may it be set? */
+static bool may_change(struct apply *apply)
+{
+	apply->differs = true;
+	return !apply->frozen;
+}
+
 static void set_owner(struct apply *apply)
 {
 	int done;
 
-	if (owner_comes_right(apply))
+	if (owner_comes_right(apply) || !may_change(apply))
 		return;
 	if (!apply->at.handle)
 		done = fchown(apply->at.fd, apply->uid, apply->gid);
@@ -153,10 +161,103 @@ static int chmod_handle(const struct apply *apply, mode_t mode)
 	return fchmodat(AT_FDCWD, link, mode, 0);
 }
 
+static void change_mode(struct apply *apply, mode_t want)
+{
+	int done;
+
+	if (!apply->at.handle)
+		done = fchmod(apply->at.fd, want);
+	else
+		done = chmod_handle(apply, want);
+	if (done != 0)
+		tell(apply, DIAG_NO_MODE, errno, "chmod", "");
+	apply->now_mode = want;
+}
+
+static void set_mode(struct apply *apply)
+{
+	mode_t want;
+
+	if (S_ISLNK(apply->meta.mode))
+		return;
+	want = allowed_setid(apply);
+	if (want != apply->now_mode && may_change(apply))
+		change_mode(apply, want);
+}
+
+/* ---- what was there ---- */
+
+void apply_there(struct apply *apply, const struct stat *st,
+		 struct apply_old *old, uint32_t grain, bool frozen)
+{
+	ssize_t len = 0;
+
+	apply->old = old;
+	apply->frozen = frozen;
+	apply->grain = grain;
+	apply->now_uid = st->st_uid;
+	apply->now_gid = st->st_gid;
+	apply->now_mode = st->st_mode & 07777;
+	apply->now_atime = st->st_atim;
+	apply->now_mtime = st->st_mtim;
+	apply->inherits = false;
+	if (!keeps(apply, PRESERVE_MODE))
+		apply->want = apply->now_mode;
+	if (keeps(apply, PRESERVE_XATTR | PRESERVE_ACL))
+		len = xattr_list(&apply->at, &old->names);
+	if (len < 0)
+		tell(apply, DIAG_NO_XATTR, errno, "listing its attributes", "");
+	old->names_len = len > 0 ? (size_t)len : 0;
+}
+
+void apply_old_free(struct apply_old *old)
+{
+	xattr_buffer_free(&old->names);
+	xattr_buffer_free(&old->value);
+}
+
+/* Who is not root may change user.* only while the mode lets him: it is set after that. */
+static void open_up(struct apply *apply)
+{
+	if (!(apply->now_mode & S_IWUSR) && !privileges_get()->dac &&
+	    S_ISREG(apply->meta.mode))
+		change_mode(apply, apply->now_mode | S_IWUSR);
+}
+
+/* It has the attribute with this value; in any case it is off the list. */
+static bool has_attribute(struct apply *apply, const char *name,
+			  const void *value, size_t size)
+{
+	struct apply_old *old = apply->old;
+	char *names = old->names.bytes;
+
+	for (size_t at = 0, len; at < old->names_len; at += len) {
+		len = strlen(names + at) + 1;
+		if (strcmp(names + at, name) != 0)
+			continue;
+		old->names_len -= len;
+		memmove(names + at, names + at + len, old->names_len - at);
+		return xattr_get(&apply->at, name, &old->value) ==
+			       (ssize_t)size &&
+		       memcmp(old->value.bytes, value, size) == 0;
+	}
+	return false;
+}
+
 static void remove_attribute(struct apply *apply, const char *name)
 {
 	if (xattr_remove(&apply->at, name) != 0)
 		tell(apply, DIAG_NO_XATTR, errno, "removing attribute ", name);
+}
+
+/* An old attribute of that name is one that would come if the source had it. */
+static bool is_old(const struct apply *apply, const char *name)
+{
+	enum xattr_class class = xattr_classify(name);
+	bool acl = class == XATTR_ACL;
+
+	return class != XATTR_SKIP && strcmp(name, "security.selinux") != 0 &&
+	       keeps(apply, acl ? PRESERVE_ACL : PRESERVE_XATTR);
 }
 
 /* What an object that was there before has, and the source may not have. */
@@ -166,38 +267,32 @@ static void remove_old_attributes(struct apply *apply)
 	ssize_t len = xattr_list(&apply->at, &names);
 
 	for (ssize_t at = 0; at < len;
-	     at += (ssize_t)strlen(names.bytes + at) + 1) {
-		const char *name = names.bytes + at;
-		enum xattr_class class = xattr_classify(name);
-		bool acl = class == XATTR_ACL;
-
-		if (class == XATTR_SKIP ||
-		    strcmp(name, "security.selinux") == 0 ||
-		    !keeps(apply, acl ? PRESERVE_ACL : PRESERVE_XATTR))
-			continue;
-		remove_attribute(apply, name);
-	}
+	     at += (ssize_t)strlen(names.bytes + at) + 1)
+		if (is_old(apply, names.bytes + at))
+			remove_attribute(apply, names.bytes + at);
 	xattr_buffer_free(&names);
 }
 
-static void set_mode(struct apply *apply)
+/* The same when all that the source has has come. */
+static void remove_rest(struct apply *apply)
 {
-	mode_t want;
-	int done;
+	const struct apply_old *old = apply->old;
 
-	if (S_ISLNK(apply->meta.mode))
-		return;
-	want = allowed_setid(apply);
-	if (want == apply->now_mode)
-		return;
-	if (!apply->at.handle)
-		done = fchmod(apply->at.fd, want);
-	else
-		done = chmod_handle(apply, want);
-	if (done != 0)
-		tell(apply, DIAG_NO_MODE, errno, "chmod", "");
-	apply->now_mode = want;
+	for (size_t at = 0; at < old->names_len;
+	     at += strlen(old->names.bytes + at) + 1) {
+		const char *name = old->names.bytes + at;
+
+		if (!is_old(apply, name) || xattr_is_second_face(name) ||
+		    !may_change(apply))
+			continue;
+		open_up(apply);
+		remove_attribute(apply, name);
+	}
+	if (apply->differs)
+		set_mode(apply);
 }
+
+/* ---- times ---- */
 
 /* Some file system (vfat from 1980, ext3 to 2038) limits such a time silently. */
 static bool beyond(const struct timespec *when)
@@ -216,13 +311,24 @@ static void check_times(struct apply *apply)
 	tell(apply, DIAG_NO_TIMES, EOPNOTSUPP, "setting its times", "");
 }
 
+static bool times_are_right(const struct apply *apply)
+{
+	/* A file is known by its mtime, but a symlink or a device is not. */
+	return apply->old &&
+	       (apply->frozen ||
+		(stamp_time_fits(&apply->meta.atime, &apply->now_atime,
+				 apply->grain) &&
+		 stamp_time_fits(&apply->meta.mtime, &apply->now_mtime,
+				 apply->grain)));
+}
+
 static void set_times(struct apply *apply)
 {
 	const struct timespec times[2] = { apply->meta.atime,
 					   apply->meta.mtime };
 	int done;
 
-	if (!keeps(apply, PRESERVE_TIMES))
+	if (!keeps(apply, PRESERVE_TIMES) || times_are_right(apply))
 		return;
 	if (!apply->at.handle)
 		done = futimens(apply->at.fd, times);
@@ -234,6 +340,8 @@ static void set_times(struct apply *apply)
 	else if (beyond(&times[0]) || beyond(&times[1]))
 		check_times(apply);
 }
+
+/* ---- all stages ---- */
 
 void apply_until(struct apply *apply, enum apply_stage stage)
 {
@@ -247,8 +355,11 @@ void apply_until(struct apply *apply, enum apply_stage stage)
 	}
 	if (apply->stage < APPLY_MODE && stage >= APPLY_MODE)
 		set_mode(apply);
-	if (apply->stage < APPLY_TIMES && stage >= APPLY_TIMES)
+	if (apply->stage < APPLY_TIMES && stage >= APPLY_TIMES) {
+		if (apply->old)
+			remove_rest(apply);
 		set_times(apply);
+	}
 	if (apply->stage < stage)
 		apply->stage = stage;
 }
@@ -269,6 +380,11 @@ void apply_attribute(struct apply *apply, const char *name, const void *value,
 	if (class == XATTR_SKIP)
 		return;
 	apply_until(apply, before[class]);
+	if (apply->old) {
+		if (has_attribute(apply, name, value, size) || !may_change(apply))
+			return;
+		open_up(apply);
+	}
 	if (xattr_set(&apply->at, name, value, size) == 0)
 		return;
 	/* The policy decides about labels, not the caller. */

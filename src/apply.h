@@ -46,6 +46,14 @@ struct apply_config {
 	mode_t umask;			/* the caller's */
 };
 
+/* The attributes of what was there, while it is made right.  Starts zeroed. */
+struct apply_old {
+	struct xattr_buffer names, value;
+	size_t names_len;	/* those of which nothing was heard so far */
+};
+
+void apply_old_free(struct apply_old *old);
+
 /* One object.  Filled by apply_begin, then by its maker. */
 struct apply {
 	const struct apply_config *config;
@@ -66,6 +74,12 @@ struct apply {
 	mode_t want;		/* permission bits to end with */
 	mode_t now_mode;	/* permission bits it has */
 	enum apply_stage stage;
+
+	struct apply_old *old;	/* NULL, or it was there: only what is not right is set */
+	bool frozen;		/* ... and nothing at all: `differs` tells that it is not right */
+	bool differs;
+	uint32_t grain;		/* ... of its times */
+	struct timespec now_atime, now_mtime;
 };
 
 /*
@@ -80,6 +94,14 @@ void apply_begin(struct apply *apply, const struct apply_config *config,
  * afterwards, else one that lets nobody else in.
  */
 mode_t apply_creation_mode(struct apply *apply);
+
+/*
+ * It was there, `st` says so, and has to be made right.  After apply_begin and `at`; uses `old`
+ * until its end.  When it is `frozen`, because it may have names of which the run knows
+ * nothing, no call changes it; its atime doesn't count then.
+ */
+void apply_there(struct apply *apply, const struct stat *st,
+		 struct apply_old *old, uint32_t grain, bool frozen);
 
 /* Does all up to and with `stage`.  What fails is told, and the rest goes on. */
 void apply_until(struct apply *apply, enum apply_stage stage);

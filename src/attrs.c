@@ -8,16 +8,9 @@
 #include "diag.h"
 #include "differ.h"
 
-/* XFS shows ACLs under a second name. */
-static bool is_second_face(const char *name)
-{
-	return strcmp(name, "trusted.SGI_ACL_FILE") == 0 ||
-	       strcmp(name, "trusted.SGI_ACL_DEFAULT") == 0;
-}
-
 static bool is_kept(const struct opts *opts, const char *name)
 {
-	if (is_second_face(name))
+	if (xattr_is_second_face(name))
 		return false;
 	switch (xattr_classify(name)) {
 	case XATTR_SKIP:

@@ -171,6 +171,9 @@ static const struct option_row rows[] = {
 	  false },
 	{ EXISTING, "keep-old-files", 'k', NULL, option_flag, AT(keep),
 	  "keep files that exist", NULL, TREE, false },
+	{ EXISTING, "continue", 0, NULL, option_flag, AT(resume),
+	  "leave alone what has the same type, size and\n"
+	  "mtime already: take up what was broken off", NULL, TREE, false },
 	{ EXISTING, "unlink-first", 0, NULL, option_flag, AT(unlink_first),
 	  "remove an old file before the new one is written", NULL, TREE,
 	  false },
@@ -364,6 +367,12 @@ static enum cli_verdict check_whole(struct opts *opts, uint64_t used)
 	if (opts->keep && opts->unlink_first)
 		diag_fail(STATUS_USAGE, NULL, 0, "--keep-old-files and "
 			  "--unlink-first contradict each other" HINT);
+	else if (opts->resume && opts->keep)
+		diag_fail(STATUS_USAGE, NULL, 0, "--continue and "
+			  "--keep-old-files contradict each other" HINT);
+	else if (opts->resume && !(opts->preserve & PRESERVE_TIMES))
+		diag_fail(STATUS_USAGE, NULL, 0, "--continue knows what is complete "
+			  "by its mtime, which is to be preserved then" HINT);
 	else if (check_where(opts, used) == 0 && check_operands(opts) == 0 &&
 		 check_block(opts) == 0)
 		return CLI_RUN;

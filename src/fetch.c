@@ -93,6 +93,12 @@ static void fetch_advise(struct fetch *fetch, size_t size)
 	(void)posix_fadvise(fetch->fd, 0, (off_t)size, POSIX_FADV_WILLNEED);
 }
 
+/* The destination has it, as far as can be seen. */
+static bool is_there(const struct fetch *fetch)
+{
+	return fetch->seen && have_fits(fetch->seen, &fetch->st);
+}
+
 /* Reads it if it is small. */
 static void fetch_contents(struct fetch *fetch)
 {
@@ -102,7 +108,8 @@ static void fetch_contents(struct fetch *fetch)
 	struct cache_file file;
 
 	fetch->read = size == 0;
-	if (size == 0 || rules->wants_open(rules->arg, &fetch->st))
+	if (size == 0 || is_there(fetch) ||
+	    rules->wants_open(rules->arg, &fetch->st))
 		return;
 	/* One of several names: the bytes may have come already. */
 	if (fetch->st.st_nlink == 1 && size <= rules->small)
@@ -124,7 +131,10 @@ static void fetch_contents(struct fetch *fetch)
 /* Nothing of it will be asked for by its descriptor. */
 static bool is_complete(const struct fetch *fetch)
 {
-	if (!fetch->read || fetch->kind == FSKIND_MADE_UP)
+	/* One with further names may yet have to be read. */
+	bool left = is_there(fetch) && fetch->seen->st.st_nlink <= 1;
+
+	if ((!fetch->read && !left) || fetch->kind == FSKIND_MADE_UP)
 		return false;
 	return !fetch->rules->attributes ||
 	       (fetch->listed && fetch->text_len == 0);
@@ -198,6 +208,7 @@ void fetch_init(struct fetch *fetch, const struct fetch_rules *rules,
 	fetch->name = item->name;
 	fetch->type = item->type;
 	fetch->mine = item->mine;
+	fetch->seen = NULL;
 	fetch->found = FETCH_NOTHING;
 	fetch->err = 0;
 	fetch->fd = -1;

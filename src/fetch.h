@@ -18,6 +18,7 @@
 #include "cache.h"
 #include "crew.h"
 #include "fskind.h"
+#include "have.h"
 #include "slab.h"
 #include "walk.h"
 
@@ -50,6 +51,8 @@ struct fetch {
 	const char *name;
 	unsigned char type;	/* DT_* */
 	bool mine;		/* as the item says */
+	const struct have_seen *seen;	/* NULL, or what the destination has: what is
+					   there is not read; borrowed */
 
 	enum fetch_found found;
 	int err;
@@ -66,7 +69,7 @@ struct fetch {
 	size_t advised;		/* bytes that the kernel was asked to read */
 };
 
-/* Sets up the task for an item; its strings and descriptors outlive it. */
+/* Sets up the task for an item; its strings and descriptors outlive it.  `seen` is NULL. */
 void fetch_init(struct fetch *fetch, const struct fetch_rules *rules,
 		struct slab *slab, const struct walk_item *item);
 

@@ -53,8 +53,11 @@ static int make_link(struct worker *worker, const char *name,
 		int err = errno;
 
 		if (err == EEXIST && name == worker->object.name &&
-		    link_there(worker, from))
+		    link_there(worker, from)) {
+			worker->object.there =
+				worker->restore->config.opts->resume;
 			return 0;
+		}
 		errno = err;
 		worker->object.refused = links_refused(errno) ? errno : 0;
 		return -1;

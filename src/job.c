@@ -9,6 +9,7 @@
 #include "budget.h"
 #include "cache.h"
 #include "diag.h"
+#include "have.h"
 #include "manifest.h"
 #include "pack.h"
 #include "ring.h"
@@ -22,6 +23,7 @@
 
 enum {
 	PACKER_PATIENCE = 300,	/* ms, for a packer that was told to stop */
+	HAVE_FDS_MAX = 16,	/* directories of the destination that are looked at */
 };
 
 struct job {
@@ -36,6 +38,7 @@ struct job {
 
 	struct ring *ring;
 	struct sink sink;
+	struct have *have;	/* --continue, or NULL */
 	struct pack *pack;
 	struct manifest *manifest;	/* or NULL */
 	struct thread packer;
@@ -46,6 +49,7 @@ struct job {
 static void job_destroy(struct job *job)
 {
 	pack_free(job->pack);
+	have_free(job->have);
 	manifest_close(job->manifest, false);
 	sink_destroy(&job->sink);
 	ring_free(job->ring);
@@ -141,6 +145,23 @@ static int make_sink(struct job *job)
 	return sink_make(&job->sink, &config);
 }
 
+/*
+ * Names that are cut off may fall together, and what is there would be what this very run
+ * has made of another file: so nothing is left alone then.
+ */
+static int make_have(struct job *job)
+{
+	unsigned fds = job->budget.gate / 8;
+
+	if (!job->opts->resume || job->opts->strip > 0 || job->spec.dst_new)
+		return 0;
+	if (fds > HAVE_FDS_MAX)
+		fds = HAVE_FDS_MAX;
+	job->budget.gate -= fds;
+	job->have = have_new(job->opts, job->dst, fds);
+	return job->have ? 0 : -1;
+}
+
 static int make_source(struct job *job)
 {
 	struct pack_config config = {
@@ -148,6 +169,7 @@ static int make_source(struct job *job)
 		.ring = job->ring,
 		.refs = job->sink.refs,
 		.dst_dev = job->dst_st.st_dev,
+		.have = job->have,
 		.manifest = job->manifest,
 		.walk = walk_settings(job),
 		.ahead = job->budget.ahead,
@@ -259,7 +281,8 @@ static int job_copy(struct job *job)
 	umask(job->umask);
 	job->started = clock_ns();
 	if (fstat(job->dst, &job->dst_st) != 0 || signals_open() != 0 ||
-	    make_sink(job) != 0 || make_source(job) != 0 ||
+	    make_have(job) != 0 || make_sink(job) != 0 ||
+	    make_source(job) != 0 ||
 	    start_threads(job) != 0) {
 		diag_fail(STATUS_STOPPED, job->spec.dst_shown, errno,
 			  "setting up the run");

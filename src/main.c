@@ -51,13 +51,15 @@
  *     links.c    names of one inode            restore.c  records become files
  *     select.c   which names are wanted        object.c   a name, until complete
  *     nameset.c  ... those without wildcards   regular.c  regular files
- *     names.c    lists of names                hardlink.c further names
+ *     names.c    lists of names                there.c    ... and others, left alone
+ *     have.c     what the destination has      hardlink.c further names
  *     pack.c     files become records          apply.c    metadata, in order
  *     packread.c regular files are read        inodes.c   names of one inode
  *     packfile.c ... and become records        gate.c     the only way to a name
- *     packattr.c extended attributes           gatemake.c ... directories made, or taken
- *     packtar.c  files become tar members      below.c    paths from elsewhere, kept inside
- *     packout.c  ... and these a stream        temp.c     names until complete
+ *     packhave.c ... or are left alone         gatemake.c ... directories made, or taken
+ *     packattr.c extended attributes           below.c    paths from elsewhere, kept inside
+ *     packtar.c  files become tar members      temp.c     names until complete
+ *     packout.c  ... and these a stream
  *     packlist.c ... and lines of a list
  *     manifest.c a list of what is packed
  *     listwriter.c ... its sums and lines
@@ -100,6 +102,7 @@
  *                  sha256.c    a checksum
  *                  extent.c    holes, and copying by reference
  *                  cache.c     reading and writing past the page cache
+ *                  stamp.c     whether a file is the one that is meant
  *                  fskind.c    what is special of a file system
  *                  mounts.c    what is mounted where
  *                  meta.c      metadata and attributes of an inode

@@ -89,6 +89,12 @@ enum xattr_class xattr_classify(const char *name)
 	return XATTR_PLAIN;
 }
 
+bool xattr_is_second_face(const char *name)
+{
+	return strcmp(name, "trusted.SGI_ACL_FILE") == 0 ||
+	       strcmp(name, "trusted.SGI_ACL_DEFAULT") == 0;
+}
+
 /* ---- attribute calls ---- */
 
 /*

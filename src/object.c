@@ -126,6 +126,7 @@ void object_reset(struct object *object)
 {
 	object->type = 0;
 	object->skip = object->temporary = object->sparse = false;
+	object->there = object->beside = false;
 	object->inode = NULL;
 	object->source = -1;
 	object->temp_ino = 0;
@@ -211,7 +212,7 @@ void object_discard(struct worker *worker)
 	if (object->apply.at.fd >= 0)
 		close(object->apply.at.fd);
 	object->apply.at.fd = -1;
-	if (!object->skip &&
+	if (!object->skip && !object->there &&
 	    unlinkat(worker->dirfd, object_name(worker), 0) != 0 &&
 	    errno != ENOENT)
 		object_tell(worker, errno, "removing what is not complete");
@@ -250,13 +251,17 @@ int object_make(struct worker *worker, maker *make,
 
 	/* A name that was freed may be taken again, but not for ever. */
 	for (int tries = 0; tries < 16; tries++) {
-		if (make(worker, object->name, record) == 0)
-			return 0;
-		if (errno != EEXIST)
-			break;
+		if (!object->beside) {
+			if (make(worker, object->name, record) == 0)
+				return 0;
+			if (errno != EEXIST)
+				break;
+		}
 		switch (clear_way(worker, &st)) {
 		case WAY_FREE:
-			continue;
+			if (!object->beside)
+				continue;
+			return make_beside(worker, make, record, call, kind);
 		case WAY_TEMPORARY:
 			return make_beside(worker, make, record, call, kind);
 		case WAY_KEPT:
@@ -276,7 +281,7 @@ static void object_done(struct worker *worker)
 	struct restore_counts *counts = &worker->restore->counts;
 	struct stat st;
 
-	count_add(&counts->entries, 1);
+	count_add(object->there ? &counts->left : &counts->entries, 1);
 	if (object->inode) {
 		if (fstatat(worker->dirfd, object->name, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0)

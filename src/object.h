@@ -19,6 +19,7 @@
 #include "diag.h"
 #include "extent.h"
 #include "restore.h"
+#include "stamp.h"
 #include "temp.h"
 #include "thread.h"
 
@@ -45,6 +46,7 @@ struct restore {
 	uint64_t stopped;
 	struct lock twins;		/* one at a time (hardlink.c) */
 	struct path_twin twin;		/* the newest of a PATHLINK; under twins */
+	struct timespec began;
 	uint64_t temp_run;		/* for temp_name */
 	uint64_t temp_lookalikes;	/* entries of the stream that are named so */
 };
@@ -54,6 +56,8 @@ struct object {
 	uint8_t type;			/* enum record_type; 0: none */
 	struct dir *dir;		/* where it is */
 	bool skip;			/* it is left out: what comes is for nothing */
+	bool there;			/* it is what was there before, left alone (there.c) */
+	bool beside;			/* it is made under a temporary name, taken or not */
 	bool temporary;			/* it has the name worker->temp for now */
 	dev_t temp_dev;			/* ... and, a file, is this inode */
 	ino_t temp_ino;			/* (0: not known) */
@@ -80,6 +84,8 @@ struct worker {
 
 	struct cache cache;
 	struct extent_space space;
+	struct stamp_fs fs;		/* of what was there */
+	struct apply_old old;
 	struct object object;
 	char temp[TEMP_NAME_SIZE];
 	unsigned char *buffer;		/* COPY_SIZE */
@@ -148,7 +154,22 @@ void object_abandon(struct worker *worker);
 
 /* ---- kinds of objects ---- */
 
-/* regular.c: a regular file */
+/*
+ * there.c (--continue): takes what is there in place of the object that was begun, when it
+ * is that already.  True: it is taken, or given up with a message; no data go into it,
+ * and its end sets what is not right of its metadata.
+ */
+bool there_file(struct worker *worker, const struct record *record);
+bool there_special(struct worker *worker, const struct record *record);
+
+/* The file's END: it gets what is not right. */
+void there_end(struct worker *worker, const struct record *record);
+
+/* regular.c: a regular file, or what is there of it */
+void file_record(struct worker *worker, const struct record *record,
+		 struct inode *inode);
+
+/* ... a new one */
 void file_begin(struct worker *worker, const struct record *record,
 		struct inode *inode);
 void file_piece(struct worker *worker, const struct record *record);

@@ -72,6 +72,7 @@ struct opts {
 	enum reflink reflink;
 	bool no_cache;		/* leave nothing in the page cache */
 	bool keep;		/* -k: existing files stay */
+	bool resume;		/* --continue: what is complete is left alone */
 	bool unlink_first;	/* free the space of an old file first */
 	bool keep_dirlink;	/* follow symlinks to directories in DST */
 

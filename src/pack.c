@@ -29,6 +29,8 @@ static int pack_new_ahead(struct pack *pack)
 		.filtered = config->filter != FILTER_NONE,
 		.helpers = config->opts->read_ahead,
 		.descriptors = config->ahead,
+		.have = config->have,
+		.reads_all = config->manifest != NULL,
 		.rules = {
 			.small = pack->tar ? packtar_small_max(pack) :
 					     pack_small_max(pack),

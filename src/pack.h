@@ -20,6 +20,7 @@
 #include "ring.h"
 #include "walk.h"
 
+struct have;
 struct manifest;
 
 struct pack_config {
@@ -30,6 +31,7 @@ struct pack_config {
 	struct walk_config walk;
 	unsigned ahead;			/* descriptors for what is read ahead */
 
+	struct have *have;		/* what the destination has, or NULL; borrowed */
 	struct manifest *manifest;	/* a list of what is packed, or NULL; borrowed */
 
 	/* -c: a stream instead of records; then refs and dst_dev are not used. */

@@ -253,6 +253,21 @@ static int pack_contents(struct pack *pack, struct file *file)
 	return got < 0 ? -1 : 0;
 }
 
+/*
+ * What the destination has already: head, attributes and end.  Its bytes are read for
+ * the list of --manifest alone.
+ */
+static int pack_left_alone(struct pack *pack, struct file *file)
+{
+	source_note(pack, &file->in);
+	file->size = (uint64_t)file->in.st.st_size;
+	file->head.flags |= RECORD_HAVE;
+	pack_note_left(pack, &file->in);
+	if (pack_emit(pack, &file->head) != 0)
+		return -1;
+	return pack_rest(pack, file);
+}
+
 int pack_file(struct pack *pack)
 {
 	struct file file = { .failure = 0 };
@@ -282,5 +297,9 @@ int pack_file(struct pack *pack)
 							 file.in.fetch);
 	if (pack_keeps(pack, PRESERVE_HOLES) && extent_sparse(&file.in.st))
 		file.head.flags |= RECORD_SPARSE;
-	return pack_contents(pack, &file);
+	if (!pack_has(pack, &file.in))
+		return pack_contents(pack, &file);
+	got = pack_left_alone(pack, &file);
+	source_close(&file.in);
+	return got;
 }

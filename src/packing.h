@@ -191,6 +191,15 @@ int pack_attributes(struct pack *pack, const struct xattr_source *from);
 /* packfile.c: a regular file, from its name. */
 int pack_file(struct pack *pack);
 
+/*
+ * packhave.c: is it at the destination already (--continue)?  Its attributes are listed.
+ * To be asked once for each file.
+ */
+bool pack_has(struct pack *pack, const struct source *source);
+
+/* Tells the list of --manifest of its bytes, which nobody reads otherwise. */
+void pack_note_left(struct pack *pack, struct source *source);
+
 /* The most bytes that one read takes. */
 size_t pack_small_max(const struct pack *pack);
 

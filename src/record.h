@@ -13,6 +13,7 @@
  *   FINISH
  *
  *   object:  FILE  ((PIECE | SPAN)* | REF) XATTR* END(status, size)
+ *            FILE                   XATTR* END(0, size)      with RECORD_HAVE
  *            SYMLINK | NODE | LEAVE   [XATTR* END(status)]   with RECORD_MORE
  *            LINK                   another name of the inode `id`
  *            PATHLINK               another name of what a path leads to
@@ -93,6 +94,7 @@ enum record_flag {
 	RECORD_ORDERED = 1 << 6,	/* START: names may come again, later ones count */
 	RECORD_OTHER = 1 << 7,	/* PATHLINK: the path's own member was left out, so what is
 				   there may be another file */
+	RECORD_HAVE = 1 << 7,	/* FILE: believed to be there, complete; no data come */
 };
 
 #define RECORD_MAGIC UINT64_C(0x0a65706970726174)	/* "tarpipe\n" */

@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "thread.h"
 
-enum { ZERO_BLOCK = 4096 };	/* zeros of this length become holes */
+enum {
+	ZERO_BLOCK = 4096,	/* zeros of this length become holes */
+	RECENT = 60,		/* seconds */
+};
 
 static const int create_flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 				O_CLOEXEC;
@@ -80,14 +84,28 @@ static void learn_group(struct worker *worker)
 	gate_learn_group(worker->restore->config.gate, worker->dir, st.st_gid);
 }
 
-void file_begin(struct worker *worker, const struct record *record,
-		struct inode *inode)
+/*
+ * Might it get its final mtime by being written?  One with holes has its final size from the
+ * beginning on, so what is left of it would look complete.  The grain of times, and
+ * clocks that are not ours, are allowed for.
+ */
+static bool is_recent(const struct timespec *mtime)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 ||
+	       mtime->tv_sec > now.tv_sec - RECENT;
+}
+
+/* The file that was begun. */
+static void file_make(struct worker *worker, const struct record *record)
 {
 	struct object *object = &worker->object;
 
-	object_begin(worker, record, inode);
-	if (object->skip || object_make(worker, make_file, record, "openat",
-					DIAG_NO_SPECIAL) != 0)
+	object->beside = object->sparse && !worker->restore->config.opts->keep &&
+			 is_recent(&record->meta.mtime);
+	if (object_make(worker, make_file, record, "openat",
+			DIAG_NO_SPECIAL) != 0)
 		return;
 	learn_group(worker);
 	cache_begin_out(&object->data, &worker->cache, object->apply.at.fd,
@@ -96,6 +114,22 @@ void file_begin(struct worker *worker, const struct record *record,
 	if (object->sparse &&
 	    ftruncate(object->apply.at.fd, (off_t)record->meta.size) == 0)
 		object->end = record->meta.size;
+}
+
+void file_begin(struct worker *worker, const struct record *record,
+		struct inode *inode)
+{
+	object_begin(worker, record, inode);
+	if (!worker->object.skip)
+		file_make(worker, record);
+}
+
+void file_record(struct worker *worker, const struct record *record,
+		 struct inode *inode)
+{
+	object_begin(worker, record, inode);
+	if (!worker->object.skip && !there_file(worker, record))
+		file_make(worker, record);
 }
 
 /* Tells how far the file came, and removes what there is of it. */
@@ -199,7 +233,8 @@ static int reserve(struct worker *worker)
 static void file_data(struct worker *worker, const void *bytes, size_t len,
 		      uint64_t offset)
 {
-	if (worker->object.type != RECORD_FILE || worker->object.skip)
+	if (worker->object.type != RECORD_FILE || worker->object.skip ||
+	    worker->object.there)
 		return;
 	if (restore_stopped(worker->restore)) {
 		object_discard(worker);
@@ -293,7 +328,7 @@ void file_reference(struct worker *worker, const struct record *record)
 	if (object->type != RECORD_FILE)
 		return;
 	object->source = (int)record->first;
-	if (object->skip)
+	if (object->skip || object->there)
 		return;
 	if (restore_stopped(worker->restore)) {
 		object_discard(worker);
@@ -366,11 +401,15 @@ void file_end(struct worker *worker, const struct record *record)
 	struct object *object = &worker->object;
 	uint64_t size = record->first;
 
-	if (!object->skip && object->source >= 0)
+	if (!object->skip && !object->there && object->source >= 0)
 		size = file_check_source(worker, size);
 	file_close_source(worker);
 	if (object->skip)
 		return;
+	if (object->there) {
+		there_end(worker, record);
+		return;
+	}
 	/* The reason was told where it was read. */
 	if (record->second != 0 || restore_stopped(worker->restore))
 		object_discard(worker);

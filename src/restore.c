@@ -24,6 +24,7 @@ struct restore *restore_new(const struct restore_config *config)
 	restore->config = *config;
 	lock_init(&restore->twins);
 	restore->temp_run = temp_draw();
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &restore->began);
 	restore->apply = (struct apply_config){
 		.opts = config->opts,
 		.gate = config->gate,
@@ -59,6 +60,7 @@ void restore_count(const struct restore *restore, struct restore_counts *counts)
 	counts->entries = count_get(&restore->counts.entries);
 	counts->bytes = count_get(&restore->counts.bytes);
 	counts->referenced = count_get(&restore->counts.referenced);
+	counts->left = count_get(&restore->counts.left);
 }
 
 /* ---- symlinks and special files ---- */
@@ -129,8 +131,14 @@ void special_begin(struct worker *worker, const struct record *record,
 	bool symlink = record->type == RECORD_SYMLINK;
 
 	object_begin(worker, record, inode);
-	if (object->skip ||
-	    object_make(worker, symlink ? make_symlink : make_node, record,
+	if (object->skip)
+		return;
+	if (there_special(worker, record)) {
+		if (!(record->flags & RECORD_MORE))
+			special_end(worker);
+		return;
+	}
+	if (object_make(worker, symlink ? make_symlink : make_node, record,
 			symlink ? "symlinkat" : "mknodat",
 			symlink ? DIAG_NO_SYMLINK : DIAG_NO_SPECIAL) != 0)
 		return;
@@ -340,7 +348,7 @@ static void dispatch(struct worker *worker, const struct record *record,
 		leave_record(worker, record);
 		break;
 	case RECORD_FILE:
-		file_begin(worker, record, inode);
+		file_record(worker, record, inode);
 		break;
 	case RECORD_SYMLINK:
 	case RECORD_NODE:
@@ -401,6 +409,7 @@ void worker_free(struct worker *worker)
 		return;
 	object_abandon(worker);
 	cache_destroy(&worker->cache, restore_stopped(worker->restore));
+	apply_old_free(&worker->old);
 	free(worker->buffer);
 	free(worker->value);
 	free(worker);

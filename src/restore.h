@@ -57,6 +57,7 @@ struct restore_counts {
 	uint64_t entries;	/* names that were made, the top directory aside */
 	uint64_t bytes;		/* of regular files */
 	uint64_t referenced;	/* ... of them by reference */
+	uint64_t left;		/* names that were left alone (--continue) */
 };
 void restore_count(const struct restore *restore,
 		   struct restore_counts *counts);

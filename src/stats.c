@@ -40,6 +40,9 @@ void stats_print(const struct stats *stats)
 		fprintf(stderr, " (%s by reference)",
 			size_format(stats->done.referenced, referenced,
 				    sizeof(referenced)));
+	if (stats->done.left > 0)
+		fprintf(stderr, "; %llu left alone",
+			(unsigned long long)stats->done.left);
 	fprintf(stderr,
 		"\ntarpipe: ring of %s: %llu time%s empty (the destination "
 		"waited %.3f s), %llu time%s full (the source waited %.3f s), "
