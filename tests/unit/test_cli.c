@@ -133,6 +133,9 @@ static void flags(void **state)
 	assert_false(opts.unlink_first);
 	accept("--unlink-first --verbose --quiet --dry-run a b");
 	assert_true(opts.unlink_first && opts.quiet && opts.dry_run);
+	assert_false(opts.resume);
+	accept("--continue --unlink-first a b");
+	assert_true(opts.resume);
 	assert_false(opts.keep);
 	assert_int_equal(opts.verbose, 1);
 	accept("--keep-old-files a b");
@@ -340,6 +343,9 @@ static void options_are_refused_by_name(void **state)
 	       "--keep-directory-symlink");
 	refuse("--names=yes a b", "--names takes no argument");
 	refuse("a b --memory", "--memory needs an argument, SIZE");
+	refuse("-k --continue a b", "--keep-old-files", "--continue");
+	refuse("--no-preserve=times --continue a b", "--continue", "mtime");
+	refuse("-c --continue a", "--continue", "-c");
 	refuse("-k --unlink-first a b", "--keep-old-files", "--unlink-first");
 }
 
@@ -407,7 +413,7 @@ static void help_has_every_option(void **state)
 		"    --preserve=LIST ", "    --no-preserve=LIST ",
 		"    --names ", "    --reflink=WHEN ", "    --no-cache ",
 		"-k, --keep-old-files ",
-		"    --unlink-first ", "    --keep-directory-symlink ",
+		"    --continue ", "    --unlink-first ", "    --keep-directory-symlink ",
 		"-n, --dry-run ", "-v, --verbose ", "-q, --quiet ", "    --sync ", "    --stats ",
 		"-h, --help ", "    --version ",
 		"-c, --create ", "-x, --extract ", "-t, --list ",
