@@ -28,7 +28,8 @@ struct have *have_new(const struct opts *opts, int dst, unsigned fds)
 	if (!have)
 		return NULL;
 	have->opts = opts;
-	have->twin = twin_new(dst, fds);
+	/* The one above, the one at hand and the next. */
+	have->twin = twin_new(dst, fds < 3 ? 3 : fds);
 	have->taken = links_new();
 	if (have->twin && have->taken)
 		return have;

@@ -35,7 +35,10 @@ struct have_seen {
 	struct stat st;
 };
 
-/* From the directory `dst` on, which is borrowed; `fds` as twin_new.  NULL: ENOMEM. */
+/*
+ * From the directory `dst` on, which is borrowed; `fds` directories may be open at one time, at
+ * least 3.  NULL: ENOMEM.
+ */
 struct have *have_new(const struct opts *opts, int dst, unsigned fds);
 void have_free(struct have *have);
 

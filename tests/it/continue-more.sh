@@ -60,7 +60,7 @@ grains() {
 	grains_type=$1 grains_same=$2 grains_other=$3
 	shift 3
 	context=$grains_type
-	on_filesystem "$grains_type" fs 64M "${mkfs_words:-}" || return
+	on_filesystem "$grains_type" fs 512M "${mkfs_words:-}" || return
 	rm -rf src && mkdir src && fill 1000 1 >src/f
 	touch -d '2001-02-03 04:05:06.123456789' src/f
 	tarpipe "$@" src fs/dst

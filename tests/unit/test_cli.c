@@ -133,11 +133,11 @@ static void flags(void **state)
 	assert_false(opts.unlink_first);
 	accept("--unlink-first --verbose --quiet --dry-run a b");
 	assert_true(opts.unlink_first && opts.quiet && opts.dry_run);
+	assert_false(opts.keep);
+	assert_int_equal(opts.verbose, 1);
 	assert_false(opts.resume);
 	accept("--continue --unlink-first a b");
 	assert_true(opts.resume);
-	assert_false(opts.keep);
-	assert_int_equal(opts.verbose, 1);
 	accept("--keep-old-files a b");
 	assert_true(opts.keep);
 	accept("--unl a b");
