@@ -217,10 +217,10 @@ void apply_old_free(struct apply_old *old)
 }
 
 /* Who is not root may change user.* only while the mode lets him: it is set after that. */
-static void open_up(struct apply *apply)
+static void open_up(struct apply *apply, enum xattr_class class)
 {
-	if (!(apply->now_mode & S_IWUSR) && !privileges_get()->dac &&
-	    S_ISREG(apply->meta.mode))
+	if (class == XATTR_PLAIN && S_ISREG(apply->meta.mode) &&
+	    !(apply->now_mode & S_IWUSR) && !privileges_get()->dac)
 		change_mode(apply, apply->now_mode | S_IWUSR);
 }
 
@@ -277,6 +277,7 @@ static void remove_old_attributes(struct apply *apply)
 static void remove_rest(struct apply *apply)
 {
 	const struct apply_old *old = apply->old;
+	mode_t mode = apply->now_mode;
 
 	for (size_t at = 0; at < old->names_len;
 	     at += strlen(old->names.bytes + at) + 1) {
@@ -285,11 +286,11 @@ static void remove_rest(struct apply *apply)
 		if (!is_old(apply, name) || xattr_is_second_face(name) ||
 		    !may_change(apply))
 			continue;
-		open_up(apply);
+		open_up(apply, xattr_classify(name));
 		remove_attribute(apply, name);
 	}
-	if (apply->differs)
-		set_mode(apply);
+	if (apply->now_mode != mode)
+		change_mode(apply, mode);
 }
 
 /* ---- times ---- */
@@ -383,7 +384,7 @@ void apply_attribute(struct apply *apply, const char *name, const void *value,
 	if (apply->old) {
 		if (has_attribute(apply, name, value, size) || !may_change(apply))
 			return;
-		open_up(apply);
+		open_up(apply, class);
 	}
 	if (xattr_set(&apply->at, name, value, size) == 0)
 		return;

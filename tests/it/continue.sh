@@ -86,6 +86,13 @@ assert_status 0
 assert_same_tree src dst
 is "$(stat -c '%i' dst/d/medium dst/d/below/large dst/d/empty)" "$before" 'they are the same inodes'
 
+if am_root && chattr +i dst/d/below/large 2>/dev/null; then
+	context='one that nobody may change'
+	tarpipe --continue src dst
+	assert_status 0
+	chattr -i dst/d/below/large
+fi
+
 context='the same size and time'
 fill 300000 8 >dst/d/medium
 setfattr -x user.kept dst/d/medium 2>/dev/null
