@@ -66,13 +66,14 @@ uint32_t stamp_grain(struct stamp_fs *fs, int fd, const struct stat *st)
 bool stamp_time_fits(const struct timespec *want, const struct timespec *have,
 		     uint32_t grain)
 {
-	int64_t ns;
+	int64_t seconds, ns;
 
-	/* What is further apart might not fit into ns. */
-	if (want->tv_sec < have->tv_sec || want->tv_sec - have->tv_sec > 4)
+	/* A stream may say any time. */
+	if (__builtin_sub_overflow((int64_t)want->tv_sec, (int64_t)have->tv_sec,
+				   &seconds) ||
+	    seconds < 0 || seconds > 4)
 		return false;
-	ns = (int64_t)(want->tv_sec - have->tv_sec) * SECOND +
-	     (want->tv_nsec - have->tv_nsec);
+	ns = seconds * SECOND + (want->tv_nsec - have->tv_nsec);
 	if (ns == 0)
 		return true;
 	return ns > 0 && ns < (int64_t)grain &&
