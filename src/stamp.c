@@ -63,17 +63,34 @@ uint32_t stamp_grain(struct stamp_fs *fs, int fd, const struct stat *st)
 	return is_a_front(type) && is_round(st, NTFS_GRAIN) ? NTFS_GRAIN : 1;
 }
 
+/* How much later `b` is, in ns: a few seconds at most, and as many when it is earlier. */
+static int64_t apart(const struct timespec *a, const struct timespec *b)
+{
+	const int64_t most = 4;
+	int64_t seconds;
+
+	/* A stream may say any time. */
+	if (__builtin_sub_overflow((int64_t)b->tv_sec, (int64_t)a->tv_sec,
+				   &seconds))
+		seconds = b->tv_sec > a->tv_sec ? most : -most;
+	if (seconds > most)
+		seconds = most;
+	if (seconds < -most)
+		seconds = -most;
+	return seconds * SECOND + (b->tv_nsec - a->tv_nsec);
+}
+
+bool stamp_is_before(const struct timespec *when, const struct timespec *then,
+		     uint32_t grain)
+{
+	return apart(when, then) >= (int64_t)grain;
+}
+
 bool stamp_time_fits(const struct timespec *want, const struct timespec *have,
 		     uint32_t grain)
 {
-	int64_t seconds, ns;
+	int64_t ns = apart(have, want);
 
-	/* A stream may say any time. */
-	if (__builtin_sub_overflow((int64_t)want->tv_sec, (int64_t)have->tv_sec,
-				   &seconds) ||
-	    seconds < 0 || seconds > 4)
-		return false;
-	ns = seconds * SECOND + (want->tv_nsec - have->tv_nsec);
 	if (ns == 0)
 		return true;
 	return ns > 0 && ns < (int64_t)grain &&

@@ -36,6 +36,10 @@ uint32_t stamp_grain(struct stamp_fs *fs, int fd, const struct stat *st);
 bool stamp_time_fits(const struct timespec *want, const struct timespec *have,
 		     uint32_t grain);
 
+/* What the file system says was at `when` was before `then`. */
+bool stamp_is_before(const struct timespec *when, const struct timespec *then,
+		     uint32_t grain);
+
 /* Type, size and mtime are those that are meant. */
 bool stamp_fits(const struct meta *want, const struct stat *have,
 		uint32_t grain);

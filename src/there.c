@@ -44,13 +44,10 @@ static void there_take(struct worker *worker, int fd, const struct stat *st,
 }
 
 /* A stream may bring a name again: what this run has made counts for nothing. */
-static bool is_older(const struct worker *worker, const struct stat *st)
+static bool is_older(const struct worker *worker, const struct stat *st,
+		     uint32_t grain)
 {
-	const struct timespec *began = &worker->restore->began;
-
-	return st->st_ctim.tv_sec < began->tv_sec ||
-	       (st->st_ctim.tv_sec == began->tv_sec &&
-		st->st_ctim.tv_nsec < began->tv_nsec);
+	return stamp_is_before(&st->st_ctim, &worker->restore->began, grain);
 }
 
 static bool file_fits(struct worker *worker, const struct record *record, int fd,
@@ -61,7 +58,7 @@ static bool file_fits(struct worker *worker, const struct record *record, int fd
 		return false;
 	/* Here nobody has looked whether one with further names is right in all. */
 	return (record->flags & RECORD_HAVE) ||
-	       (st->st_nlink <= 1 && is_older(worker, st));
+	       (st->st_nlink <= 1 && is_older(worker, st, *grain));
 }
 
 bool there_file(struct worker *worker, const struct record *record)

@@ -141,6 +141,27 @@ static void a_time_is_cut_down_to_the_grain(void **state)
 	assert_false(fits(INT64_MIN, 0, INT64_MAX, 0, 2000000000));
 }
 
+static bool is_before(int64_t when_s, long when_ns, int64_t then_s, long then_ns,
+		      uint32_t grain)
+{
+	const struct timespec when = { (time_t)when_s, when_ns };
+	const struct timespec then = { (time_t)then_s, then_ns };
+
+	return stamp_is_before(&when, &then, grain);
+}
+
+static void what_was_before_shows_a_grain_later(void **state)
+{
+	(void)state;
+	assert_true(is_before(100, 4, 100, 5, 1));
+	assert_false(is_before(100, 5, 100, 5, 1));
+	assert_false(is_before(100, 6, 100, 5, 1));
+	assert_false(is_before(100, 0, 100, 999999999, 1000000000));
+	assert_true(is_before(100, 0, 101, 0, 1000000000));
+	assert_true(is_before(INT64_MIN, 0, INT64_MAX, 0, 2000000000));
+	assert_false(is_before(INT64_MAX, 0, INT64_MIN, 0, 1));
+}
+
 static void type_and_size_count(void **state)
 {
 	struct meta want = { .mode = S_IFREG | 0600, .size = 5,
@@ -400,6 +421,7 @@ int main(void)
 		cmocka_unit_test(else_the_file_tells),
 		cmocka_unit_test(a_file_system_is_asked_once),
 		cmocka_unit_test(a_time_is_cut_down_to_the_grain),
+		cmocka_unit_test(what_was_before_shows_a_grain_later),
 		cmocka_unit_test(type_and_size_count),
 		T(what_is_there_is_seen),
 		T(directories_are_gone_along),
