@@ -44,15 +44,19 @@ static unsigned at_most(unsigned n, unsigned most)
 
 /* The least is what one worker and a walk need; below that it can't be helped. */
 void budget_share(struct budget *budget, unsigned jobs, bool tree,
-		  unsigned held)
+		  bool verify, unsigned held)
 {
-	unsigned all = fds_free(), each = FDS_WORKER + held;
+	unsigned all = fds_free(), each = FDS_WORKER + held + verify;
 
 	budget->workers = jobs;
 	while (budget->workers > 1 && budget->workers * each > all / 3)
 		budget->workers--;
 	all -= at_most(all, budget->workers * each);
 	budget->walk = budget->references = budget->ahead = 0;
+	budget->verify = verify ? at_most(all / 4, 1024) : 0;
+	if (verify && budget->verify < 2)
+		budget->verify = 2;
+	all -= at_most(all, budget->verify);
 	if (tree) {
 		budget->walk = at_most(all / 4, 64);
 		if (budget->walk < 3)

@@ -12,6 +12,7 @@ struct budget {
 	unsigned walk;		/* directories of the source */
 	unsigned gate;		/* directories of the destination */
 	unsigned references;	/* source files on their way */
+	unsigned verify;	/* files that wait to be verified */
 	unsigned ahead;		/* source files and directories looked at ahead */
 	unsigned workers;
 };
@@ -19,9 +20,9 @@ struct budget {
 /*
  * Raises the soft limit to the hard one, and shares out what is free of it for `jobs`
  * workers at most, each of which keeps `held` beside its own; with `tree` there is a source
- * to be walked.
+ * to be walked, with `verify` files are verified.
  */
 void budget_share(struct budget *budget, unsigned jobs, bool tree,
-		  unsigned held);
+		  bool verify, unsigned held);
 
 #endif

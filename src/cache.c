@@ -89,23 +89,35 @@ void cache_begin_in(struct cache_file *file, struct cache *cache, int fd,
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 }
 
+/* How many pages of [from, from + size) (0: to the end) are cached; 0 when nobody can tell. */
+static uint64_t cached_pages(int fd, uint64_t from, uint64_t size)
+{
+#if defined(SYS_cachestat) || !defined(__alpha__)
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+	uint64_t range[2] = { from, size }, counts[5] = { 0 };
+
+	return syscall(SYS_cachestat, fd, range, counts, 0) == 0 ? counts[0] : 0;
+#else
+	return 0;
+#endif
+}
+
+bool cache_has(int fd, uint64_t from, uint64_t to)
+{
+	return to > from && cached_pages(fd, from, to - from) > 0;
+}
+
 /*
  * Half of it or more is cached.  False where the kernel can't tell (before Linux 6.5): then
  * it is dropped like the others.
  */
 static bool is_cached(const struct cache_file *file)
 {
-#if defined(SYS_cachestat) || !defined(__alpha__)
-#ifndef SYS_cachestat
-#define SYS_cachestat 451
-#endif
-	uint64_t range[2] = { 0, 0 }, counts[5] = { 0 };
+	uint64_t pages = cached_pages(file->fd, 0, 0);
 
-	return syscall(SYS_cachestat, file->fd, range, counts, 0) == 0 &&
-	       counts[0] > 0 && counts[0] * 2 >= file->size / PAGE;
-#else
-	return false;
-#endif
+	return pages > 0 && pages * 2 >= file->size / PAGE;
 }
 
 /* Each time from a window before: large folios lie across the border. */

@@ -79,6 +79,12 @@ void cache_begin_out(struct cache_file *file, struct cache *cache, int fd,
 		     dev_t dev);
 
 /*
+ * Some of [from, to) of an open file is in the page cache.  False where the kernel can't tell
+ * (before Linux 6.5).
+ */
+bool cache_has(int fd, uint64_t from, uint64_t to);
+
+/*
  * It is read or written as by read(2) and write(2), from where it stands now.  Only when the
  * cache is on.
  */

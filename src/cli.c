@@ -188,6 +188,9 @@ static const struct option_row rows[] = {
 	  "only errors", NULL, EVERY, false },
 	{ RUN, "sync", 0, NULL, option_flag, AT(sync),
 	  "status 0 means that it is on the disk", NULL, TREE | CREATE, false },
+	{ RUN, "verify", 0, NULL, option_flag, AT(verify),
+	  "read back what was written and compare it with\n"
+	  "what was read", NULL, TREE, false },
 	{ RUN, "stats", 0, NULL, option_flag, AT(stats),
 	  "tell at the end what was done, how fast, and\n"
 	  "which side was slow", NULL, ALL, false },

@@ -101,7 +101,7 @@ static int compare_init(struct compare *compare, const struct opts *opts)
 	compare->select = select_from_opts(opts, false, NULL, 0);
 	if (!compare->select)
 		return -1;
-	budget_share(&compare->budget, 1, true, 0);
+	budget_share(&compare->budget, 1, true, false, 0);
 	(void)xattr_classify("user.");	/* reads its settings */
 	compare->alias = alias_new();
 	compare->met = met_new();

@@ -312,7 +312,7 @@ static int create_go(struct create *create)
 	if (spec_resolve_create(&create->spec, opts, create->dir) != 0 ||
 	    choose(create) != 0)
 		return 0;
-	budget_share(&create->budget, opts->jobs, true, 0);
+	budget_share(&create->budget, opts->jobs, true, false, 0);
 	create->outlet = outlet_open(opts);
 	if (!opts->file || strcmp(opts->file, "-") == 0)
 		diag_list_beside();

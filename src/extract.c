@@ -264,6 +264,9 @@ static void print_stats(struct extract *extract)
 		.elapsed_ns = clock_ns() - extract->started,
 	};
 
+	stats.verifies = extract->sink.verify;
+	if (stats.verifies)
+		verify_count(extract->sink.verify, &stats.verified);
 	restore_count(extract->sink.restore, &stats.done);
 	ring_count(extract->bytes, &stats.ring);
 	stats_print(&stats);
@@ -324,7 +327,7 @@ static int extract_go(struct extract *extract)
 		return 0;
 	/* Followed links give files further paths, which nobody could order. */
 	budget_share(&extract->budget, opts->keep_dirlink ? 1 : opts->jobs,
-		     false, opts->no_cache ? CACHE_HELD : 0);
+		     false, opts->verify, opts->no_cache ? CACHE_HELD : 0);
 	return make_rings(extract) == 0 ? extract_all(extract) : 0;
 }
 
@@ -346,7 +349,8 @@ int extract_run(const struct opts *opts)
 		if (!opts->dry_run)
 			diag_summary();
 	}
-	if (!extract->intake_stuck)
-		extract_destroy(extract);
+	if (extract->intake_stuck || extract->sink.stuck)
+		return number == 0 ? JOB_LEFT_BEHIND : number;
+	extract_destroy(extract);
 	return number;
 }

@@ -174,6 +174,7 @@ static int reopen_from_above(struct dir *dir)
 
 void gate_put_back(struct gate *gate)
 {
+	lock_take(&gate->lock);		/* somebody may still unpin one */
 	for (struct dir *dir = gate->all; dir; dir = dir->next) {
 		int fd;
 
@@ -185,6 +186,7 @@ void gate_put_back(struct gate *gate)
 		if (fd >= 0 && fd != dir->fd)
 			close(fd);
 	}
+	lock_give(&gate->lock);
 }
 
 void gate_free(struct gate *gate)

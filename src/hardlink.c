@@ -127,6 +127,7 @@ static void twin_file(struct worker *worker, struct record *record,
 	if (!object->skip &&
 	    file_copy_from(worker, in, &st, (uint64_t)st.st_size) == 0) {
 		copy_attributes(worker, &source);
+		handover_sums_of(worker, in, &st);
 		file_finish(worker, (uint64_t)st.st_size);
 	}
 	close(in);

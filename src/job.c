@@ -218,6 +218,9 @@ static void print_stats(struct job *job)
 		.helpers = pack_helpers(job->pack),
 	};
 
+	stats.verifies = job->sink.verify;
+	if (stats.verifies)
+		verify_count(job->sink.verify, &stats.verified);
 	restore_count(job->sink.restore, &stats.done);
 	ring_count(job->ring, &stats.ring);
 	stats_print(&stats);
@@ -341,7 +344,7 @@ int job_run(const struct opts *opts)
 	job->opts = opts;
 	job->dst = -1;
 	if (spec_resolve(&job->spec, opts) == 0 && job_choose(job) == 0) {
-		budget_share(&job->budget, opts->jobs, true,
+		budget_share(&job->budget, opts->jobs, true, opts->verify,
 			     opts->no_cache ? CACHE_HELD : 0);
 		if (opts->dry_run)
 			job_list(job);
@@ -349,7 +352,7 @@ int job_run(const struct opts *opts)
 			number = job_copy(job);
 		diag_summary();
 	}
-	if (job->packer_stuck)
+	if (job->packer_stuck || job->sink.stuck)
 		return number == 0 ? JOB_LEFT_BEHIND : number;
 	job_destroy(job);
 	return number;

@@ -57,12 +57,15 @@
  *     packread.c regular files are read        inodes.c   names of one inode
  *     packfile.c ... and become records        gate.c     the only way to a name
  *     packhave.c ... or are left alone         gatemake.c ... directories made, or taken
- *     packattr.c extended attributes           below.c    paths from elsewhere, kept inside
- *     packtar.c  files become tar members      temp.c     names until complete
+ *     packsums.c ... and their sums are told   below.c    paths from elsewhere, kept inside
+ *     packattr.c extended attributes           temp.c     names until complete
+ *     packtar.c  files become tar members
  *     packout.c  ... and these a stream
  *     packlist.c ... and lines of a list
  *     manifest.c a list of what is packed
  *     listwriter.c ... its sums and lines
+ *                                              handover.c ... parts of them to be verified
+ *                                              verify.c   what was written, read back
  *                                              sync.c     all on the disk at the end
  *                                              untar.c    tar members become records
  *                                              untardir.c ... their directories
@@ -101,6 +104,7 @@
  *                  mtreename.c ... names in them
  *                  sha256.c    a checksum
  *                  extent.c    holes, and copying by reference
+ *                  sums.c      checksums of a file's parts
  *                  cache.c     reading and writing past the page cache
  *                  stamp.c     whether a file is the one that is meant
  *                  fskind.c    what is special of a file system

@@ -128,6 +128,8 @@ void object_reset(struct object *object)
 	object->skip = object->temporary = object->sparse = false;
 	object->there = object->beside = false;
 	object->inode = NULL;
+	verified_drop(object->verified);
+	object->verified = NULL;
 	object->source = -1;
 	object->temp_ino = 0;
 	object->refused = 0;

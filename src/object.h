@@ -20,8 +20,10 @@
 #include "extent.h"
 #include "restore.h"
 #include "stamp.h"
+#include "sums.h"
 #include "temp.h"
 #include "thread.h"
+#include "verify.h"
 
 enum {
 	COPY_SIZE = 256 << 10,		/* worker->buffer */
@@ -67,6 +69,8 @@ struct object {
 	int source;			/* descriptor to copy from by reference, or -1 */
 	uint64_t end;			/* the file's size as it is now */
 	uint64_t reserved;		/* bytes that space was set aside for */
+	struct verified *verified;	/* --verify: a file that is, or NULL */
+	uint64_t given;			/* ... so many bytes of it were given for it */
 	struct cache_file data;		/* how it is written */
 	struct apply apply;
 	char name[RECORD_NAME_MAX + 1];	/* final */
@@ -89,6 +93,7 @@ struct worker {
 	struct object object;
 	char temp[TEMP_NAME_SIZE];
 	unsigned char *buffer;		/* COPY_SIZE */
+	struct sums_run sums;		/* of the file at hand, not given yet */
 	char *value;			/* XATTR_VALUE_MAX: one in parts ... */
 	size_t value_len;		/* ... of which so much is here */
 };
@@ -186,6 +191,23 @@ int file_copy_from(struct worker *worker, int in, const struct stat *st,
 
 /* All its data are there: sets size and metadata, and finishes it. */
 void file_finish(struct worker *worker, uint64_t size);
+
+/*
+ * handover.c: its parts are given to be verified; nothing without --verify.  It begins; sums
+ * of what has been written come; it is cut to what it shall have, before it is; all that
+ * is left, before the descriptor is closed: that is given when it has its name, or freed.
+ */
+void handover_begin(struct worker *worker);
+void file_sums(struct worker *worker, const struct record *record);
+void handover_cut(struct worker *worker, uint64_t size);
+struct part *handover_rest(struct worker *worker, uint64_t size);
+
+/* The same for a file that is there already, with all that belongs to it: open for
+ * reading as object.apply.at.fd, which stays open. */
+void handover_whole(struct worker *worker, uint64_t size);
+
+/* A further inode with the contents of an open file of `size` bytes: its sums. */
+void handover_sums_of(struct worker *worker, int in, const struct stat *st);
 
 /* restore.c: a symlink, FIFO, socket or device */
 void special_begin(struct worker *worker, const struct record *record,

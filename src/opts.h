@@ -82,6 +82,7 @@ struct opts {
 	const char *manifest;	/* --manifest: a list of files, or NULL */
 	bool dry_run;		/* -n */
 	bool sync;		/* --sync: all is on the disk at the end */
+	bool verify;		/* --verify: what was written is read back */
 	bool stats;		/* --stats */
 
 	/* Streams: -c, -x, -t. */

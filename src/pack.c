@@ -62,7 +62,8 @@ struct pack *pack_new(const struct pack_config *config)
 	pack->links = links_new();
 	pack->owners = owners_new();
 	if (!pack->links || !pack->owners ||
-	    (config->tar && pack_new_tar(pack) != 0) || pack_new_ahead(pack) != 0) {
+	    (config->tar && pack_new_tar(pack) != 0) ||
+	    pack_new_ahead(pack) != 0 || pack_sum_init(pack) != 0) {
 		int err = errno;
 
 		pack_free(pack);
@@ -83,6 +84,7 @@ void pack_free(struct pack *pack)
 	packout_free(pack->out);
 	xattr_buffer_free(&pack->names);
 	xattr_buffer_free(&pack->value);
+	pack_sum_destroy(pack);
 	free(pack);
 }
 

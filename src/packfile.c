@@ -29,7 +29,7 @@ static int pack_small(struct pack *pack, struct file *file)
 	size_t end_size = record_size(RECORD_END, 0, 0);
 	size_t size = (size_t)file->in.st.st_size, used = head_size;
 	size_t need = head_size + record_size(RECORD_PIECE, 0, size + 1) +
-		      end_size;
+		      pack_sum_room(pack) + end_size;
 	unsigned char *at;
 	struct record piece = { .type = RECORD_PIECE };
 	struct record end = { .type = RECORD_END };
@@ -59,6 +59,8 @@ static int pack_small(struct pack *pack, struct file *file)
 		record_encode(at + used, &piece);
 		used += record_size(RECORD_PIECE, 0, piece.data_len);
 	}
+	used += pack_sum_small(pack, at + used, at + head_size + RECORD_DATA_AT,
+			       file->size);
 	if (!(file->head.flags & RECORD_MORE)) {
 		end.first = file->size;
 		record_encode(at + used, &end);
@@ -103,6 +105,9 @@ static int pack_range(struct pack *pack, struct file *file, uint64_t from,
 		piece.data_len = (uint32_t)n;
 		record_encode(at, &piece);
 		ring_commit(pack->ring, record_size(RECORD_PIECE, 0, (size_t)n));
+		/* They stay what they are until the next reservation. */
+		if (pack_sum_data(pack, at + RECORD_DATA_AT, (size_t)n, from) != 0)
+			return -1;
 		from += (uint64_t)n;
 		pack->bytes += (uint64_t)n;
 	}
@@ -143,16 +148,17 @@ static int pack_pieces(struct pack *pack, struct file *file)
 
 	if (pack_emit(pack, &file->head) != 0)
 		return -1;
-	if (source_made_up(pack, &file->in))
-		return pack_to_end(pack, file);
-	source_sequential(pack, &file->in);
-	file->size = (uint64_t)file->in.st.st_size;
-	got = pack_extents(pack, file);
-	if (got < 0)
-		return -1;
-	if (file->failure == 0)
-		source_check(pack, &file->in, &file->size, "");
-	return 0;
+	pack_sum_begin(pack);
+	if (source_made_up(pack, &file->in)) {
+		got = pack_to_end(pack, file);
+	} else {
+		source_sequential(pack, &file->in);
+		file->size = (uint64_t)file->in.st.st_size;
+		got = pack_extents(pack, file);
+		if (got >= 0 && file->failure == 0)
+			source_check(pack, &file->in, &file->size, "");
+	}
+	return got < 0 ? -1 : pack_sum_end(pack, file->size);
 }
 
 static int pack_reference(struct pack *pack, struct file *file)
@@ -166,9 +172,9 @@ static int pack_reference(struct pack *pack, struct file *file)
 	file->size = (uint64_t)file->in.st.st_size;
 	pack->bytes += file->size;
 	pack_note_read(pack, file->in.fd, file->size);
-	if (pack_emit(pack, &file->head) != 0)
+	if (pack_emit(pack, &file->head) != 0 || pack_emit(pack, &ref) != 0)
 		return -1;
-	return pack_emit(pack, &ref);
+	return pack_sum_unsent(pack, &file->in, file->settled, &file->failure);
 }
 
 bool pack_may_reference(void *arg, const struct stat *st)

@@ -48,6 +48,9 @@ struct pack {
 	struct packtar *tar;		/* -c; NULL: records */
 	struct packout *out;
 
+	struct sums *sums;		/* --verify, or NULL */
+	unsigned char *unsent;		/* room for data that are only summed up */
+
 	bool started;
 	uint64_t entries, bytes;
 };
@@ -167,6 +170,37 @@ void pack_note_data(struct pack *pack, const void *bytes, size_t size,
 		    uint64_t offset);
 void pack_note_read(struct pack *pack, int fd, uint64_t size);
 void pack_note_end(struct pack *pack, uint64_t size, int failure);
+
+/* ---- packsums.c: sums for --verify; does nothing when there are none ---- */
+
+/* 0, or -1 with errno ENOMEM. */
+int pack_sum_init(struct pack *pack);
+void pack_sum_destroy(struct pack *pack);
+
+/*
+ * A regular file's data begin; more of them, after the records that have them; they end.
+ * Puts RECORD_SUMS into the ring, so nothing may be reserved in it.
+ */
+void pack_sum_begin(struct pack *pack);
+int pack_sum_data(struct pack *pack, const void *bytes, size_t size,
+		  uint64_t offset);
+int pack_sum_end(struct pack *pack, uint64_t size);
+
+/*
+ * All data of a file of a block at most: writes their record, if there has to be one, and
+ * returns its size, which is pack_sum_room at most.
+ */
+size_t pack_sum_room(const struct pack *pack);
+size_t pack_sum_small(const struct pack *pack, void *at, const void *bytes,
+		      size_t size);
+
+/*
+ * In the place of all these, for an open file whose data are not sent: reads it for its
+ * sums (`holes`: only what extent_next finds).  *failure becomes the errno of a failed
+ * read, which was told.
+ */
+int pack_sum_unsent(struct pack *pack, struct source *source, bool holes,
+		    int *failure);
 
 /* ---- metadata and records ---- */
 

@@ -50,7 +50,8 @@ static bool has_name(uint8_t type)
 static bool has_data(uint8_t type)
 {
 	return has_path(type) || type == RECORD_PIECE ||
-	       type == RECORD_SPAN || type == RECORD_XATTR;
+	       type == RECORD_SPAN || type == RECORD_SUMS ||
+	       type == RECORD_XATTR;
 }
 
 static size_t body_size(uint8_t type)
@@ -190,6 +191,18 @@ static bool get_data(struct record *record, const unsigned char *at, size_t left
 	       strnlen((const char *)at, need) == record->data_len;
 }
 
+/* As many sums as blocks up to its end, all within what a file can have. */
+static bool sums_fit(const struct record *record)
+{
+	const uint64_t block = 1 << 20;
+	uint64_t count = record->data_len / sizeof(uint64_t);
+
+	return record->data_len % sizeof(uint64_t) == 0 && count > 0 &&
+	       count <= RECORD_SUMS_MAX && record->second <= INT64_MAX &&
+	       record->first <= INT64_MAX / block &&
+	       (record->second + block - 1) / block == record->first + count;
+}
+
 static int malformed(void)
 {
 	errno = EBADMSG;
@@ -236,6 +249,8 @@ int record_decode(struct record *record, const void *bytes, size_t len)
 	}
 	if (has_data(record->type) ? !get_data(record, at, left) :
 				     record->data_len != 0)
+		return malformed();
+	if (record->type == RECORD_SUMS && !sums_fit(record))
 		return malformed();
 	if (record->meta.atime.tv_nsec > 999999999 ||
 	    record->meta.mtime.tv_nsec > 999999999)

@@ -12,8 +12,8 @@
  *   LEAVE dir=1 [XATTR... END]      all of it was told: its own metadata
  *   FINISH
  *
- *   object:  FILE  ((PIECE | SPAN)* | REF) XATTR* END(status, size)
- *            FILE                   XATTR* END(0, size)      with RECORD_HAVE
+ *   object:  FILE  ((PIECE | SPAN | SUMS)* | REF SUMS*) XATTR* END(status, size)
+ *            FILE            SUMS*  XATTR* END(0, size)      with RECORD_HAVE
  *            SYMLINK | NODE | LEAVE   [XATTR* END(status)]   with RECORD_MORE
  *            LINK                   another name of the inode `id`
  *            PATHLINK               another name of what a path leads to
@@ -26,7 +26,8 @@
  * give a path below the destination.  The bytes of a file that no PIECE or SPAN
  * covers are holes.
  * Attributes come in the order of enum xattr_class; a value may take several
- * records.
+ * records.  SUMS tell the sums (sums.h) of data that have come before them, in ascending
+ * order and as they become known; a MiB without one is zeros.
  *
  * Where START has RECORD_ORDERED, a name may come several times, and the last one
  * counts; elsewhere a stream has each name once.
@@ -50,7 +51,7 @@
  *       72     -  name, NUL, data (SYMLINK, PATHLINK: a path, NUL)
  *                 others (START, PIECE to FINISH)
  *       16     8  first number     24  8  second number
- *       32     -  name, NUL (XATTR, USER, GROUP), data
+ *       32     -  name, NUL (XATTR, USER, GROUP), data (SUMS: 8 bytes each)
  */
 #ifndef TARPIPE_RECORD_H
 #define TARPIPE_RECORD_H
@@ -75,6 +76,8 @@ enum record_type {
 	RECORD_SPAN,		/* data elsewhere; first: offset; second: length; a struct
 				   record_span */
 	RECORD_REF,		/* first: descriptor of the source; second: size */
+	RECORD_SUMS,		/* first: a MiB's number; second: where the last sum's MiB
+				   ends, in bytes; data: a sum for each MiB from there on */
 	RECORD_XATTR,		/* name, data; first: offset in the value; second: its size */
 	RECORD_END,		/* first: size; second: errno of what went wrong, or 0 */
 	RECORD_USER,		/* first: a number, name: the user's */
@@ -104,6 +107,7 @@ enum {
 	RECORD_ALIGN = 8,
 	RECORD_DATA_AT = 32,	/* where a PIECE's data begin */
 	RECORD_NAME_MAX = 255,
+	RECORD_SUMS_MAX = 32,	/* sums of one record */
 };
 
 /* What a SPAN's data are: where the bytes lie, and what is released when they are

@@ -21,16 +21,27 @@ enum {
 	RECENT = 60,		/* seconds */
 };
 
-static const int create_flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-				O_CLOEXEC;
+/* What is to be verified is read through the same opening. */
+static int open_flags(const struct worker *worker)
+{
+	return (worker->restore->config.verify ? O_RDWR : O_WRONLY) | O_CLOEXEC;
+}
+
+static int open_new(const struct worker *worker, const char *name, mode_t mode)
+{
+	return openat(worker->dirfd, name,
+		      open_flags(worker) | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+}
 
 /*
  * A temporary file has its lock before it has its name, where that can be done: who
  * finds the name asks for the lock before removing it.
  */
-static int open_temporary(int dirfd, const char *name, mode_t mode)
+static int open_temporary(const struct worker *worker, const char *name,
+			  mode_t mode)
 {
-	int fd = openat(dirfd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	int dirfd = worker->dirfd;
+	int fd = openat(dirfd, ".", open_flags(worker) | O_TMPFILE, mode);
 	char link[32];
 
 	if (fd >= 0) {
@@ -40,7 +51,7 @@ static int open_temporary(int dirfd, const char *name, mode_t mode)
 			return fd;
 		close(fd);
 	}
-	fd = openat(dirfd, name, create_flags, mode);
+	fd = open_new(worker, name, mode);
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
@@ -56,9 +67,9 @@ static int make_file(struct worker *worker, const char *name,
 
 	(void)record;
 	if (name != worker->temp)
-		fd = openat(worker->dirfd, name, create_flags, mode);
+		fd = open_new(worker, name, mode);
 	else
-		fd = open_temporary(worker->dirfd, name, mode);
+		fd = open_temporary(worker, name, mode);
 	if (fd < 0)
 		return -1;
 	if (name == worker->temp && fstat(fd, &st) == 0) {
@@ -108,6 +119,7 @@ static void file_make(struct worker *worker, const struct record *record)
 			DIAG_NO_SPECIAL) != 0)
 		return;
 	learn_group(worker);
+	handover_begin(worker);
 	cache_begin_out(&object->data, &worker->cache, object->apply.at.fd,
 			gate_facts(worker->dir)->dev);
 	/* Writes behind the end would have xfs fill the holes in advance. */
@@ -378,7 +390,9 @@ void file_finish(struct worker *worker, uint64_t size)
 {
 	struct object *object = &worker->object;
 	int fd = object->apply.at.fd;
+	struct part *rest;
 
+	handover_cut(worker, size);
 	if ((object->end != size || object->reserved > size) &&
 	    ftruncate(fd, (off_t)size) != 0) {
 		object_tell(worker, errno, "ftruncate");
@@ -387,13 +401,19 @@ void file_finish(struct worker *worker, uint64_t size)
 	}
 	apply_until(&object->apply, APPLY_TIMES);
 	cache_end_out(&object->data);
+	rest = handover_rest(worker, size);
 	object->apply.at.fd = -1;
 	if (close(fd) != 0) {
 		object_tell(worker, errno, "close");
 		object_discard(worker);
+		part_free(rest);
 		return;
 	}
 	object_finish(worker);
+	if (rest && object->type == 0)
+		part_give(rest);
+	else
+		part_free(rest);	/* it came to nothing */
 }
 
 void file_end(struct worker *worker, const struct record *record)

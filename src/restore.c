@@ -46,6 +46,8 @@ bool restore_stop(struct restore *restore, int reason)
 	bool first = count_add(&restore->stopped, 1) == 1;
 
 	ring_abort(restore->config.ring, reason);
+	if (restore->config.verify)
+		verify_stop(restore->config.verify);
 	references_cancel(restore->config.refs);
 	return first;
 }
@@ -368,6 +370,9 @@ static void dispatch(struct worker *worker, const struct record *record,
 		break;
 	case RECORD_REF:
 		file_reference(worker, record);
+		break;
+	case RECORD_SUMS:
+		file_sums(worker, record);
 		break;
 	case RECORD_XATTR:
 		xattr_record(worker, record);

@@ -26,6 +26,8 @@
 #include "record.h"
 #include "ring.h"
 
+struct verify;
+
 struct restore_config {
 	const struct opts *opts;	/* all borrowed */
 	struct ring *ring;
@@ -33,6 +35,7 @@ struct restore_config {
 	struct inodes *inodes;
 	struct references *refs;
 	struct owners *owners;
+	struct verify *verify;		/* --verify, or NULL */
 	mode_t umask;			/* the caller's */
 	unsigned workers;
 	void (*release)(void *hold);	/* gives back what a SPAN holds, once for each;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "meta.h"
@@ -43,12 +44,42 @@ static int make_places(struct sink *sink)
 	return sink->refs && sink->owners && sink->inodes ? 0 : -1;
 }
 
+static void verify_stops(void *arg, int reason)
+{
+	sink_stop(arg, reason);
+}
+
+static void verify_done(void *arg)
+{
+	const struct sink *sink = arg;
+
+	if (sink->config.done)
+		sink->config.done(sink->config.done_arg);
+}
+
+static int make_verify(struct sink *sink)
+{
+	struct verify_config verify = {
+		.gate = sink->gate,
+		.fds = sink->config.budget->verify,
+		.stop = verify_stops,
+		.done = verify_done,
+		.arg = sink,
+	};
+
+	if (!sink->config.opts->verify)
+		return 0;
+	sink->verify = verify_new(&verify);
+	return sink->verify ? 0 : -1;
+}
+
 int sink_make(struct sink *sink, const struct sink_config *config)
 {
 	sink->config = *config;
 	(void)privileges_get();			/* before there are threads ... */
 	(void)xattr_classify("user.none");	/* ... that ask at the same time */
-	if (make_syncs(sink) != 0 || make_places(sink) != 0)
+	if (make_syncs(sink) != 0 || make_places(sink) != 0 ||
+	    make_verify(sink) != 0)
 		return -1;
 	struct restore_config restore = {
 		.opts = config->opts,
@@ -57,12 +88,21 @@ int sink_make(struct sink *sink, const struct sink_config *config)
 		.inodes = sink->inodes,
 		.refs = sink->refs,
 		.owners = sink->owners,
+		.verify = sink->verify,
 		.umask = config->umask,
 		.workers = config->budget->workers,
 		.release = config->release,
 	};
 	sink->restore = restore_new(&restore);
 	return sink->restore ? 0 : -1;
+}
+
+/* The workers are through; what they made may still have to be verified. */
+static void workers_done(void *arg)
+{
+	struct sink *sink = arg;
+
+	verify_close(sink->verify);
 }
 
 int sink_start(struct sink *sink)
@@ -81,7 +121,20 @@ int sink_start(struct sink *sink)
 		.done_arg = sink->config.done_arg,
 	};
 
+	if (sink->verify) {
+		unpack.done = workers_done;
+		unpack.done_arg = sink;
+		if (verify_start(sink->verify) != 0)
+			return -1;
+	}
 	sink->unpack = unpack_start(&unpack);
+	if (!sink->unpack && sink->verify) {
+		int err = errno;
+
+		verify_close(sink->verify);
+		(void)verify_join(sink->verify);
+		errno = err;
+	}
 	return sink->unpack ? 0 : -1;
 }
 
@@ -96,6 +149,8 @@ int sink_join(struct sink *sink)
 
 	sink->unpack = NULL;
 	gate_put_back(sink->gate);
+	if (sink->verify)
+		sink->stuck = !verify_join(sink->verify);
 	return got;
 }
 
@@ -107,6 +162,7 @@ void sink_sync(struct sink *sink)
 
 void sink_destroy(struct sink *sink)
 {
+	verify_free(sink->verify);
 	restore_free(sink->restore);
 	inodes_free(sink->inodes);
 	gate_free(sink->gate);

@@ -19,6 +19,7 @@
 #include "ring.h"
 #include "sync.h"
 #include "unpack.h"
+#include "verify.h"
 
 struct sink_config {
 	const struct opts *opts;	/* borrowed, as all pointers */
@@ -33,7 +34,8 @@ struct sink_config {
 	bool ordered;		/* the stream is RECORD_ORDERED */
 	mode_t umask;		/* the caller's */
 	void (*release)(void *hold);	/* see struct restore_config */
-	void (*done)(void *arg);	/* called once, when all workers are through */
+	void (*done)(void *arg);	/* called once, when all workers are through, and
+					   what they made is verified */
 	void *done_arg;
 };
 
@@ -45,6 +47,9 @@ struct sink {
 	struct syncs *syncs;	/* --sync, or NULL */
 	struct gate *gate;
 	struct inodes *inodes;
+	struct verify *verify;	/* --verify, or NULL */
+	bool stuck;		/* it is in a call that takes its time: left behind, so
+				   nothing may be freed */
 	struct restore *restore;
 	struct unpack *unpack;
 };
@@ -62,7 +67,7 @@ int sink_start(struct sink *sink);
 void sink_stop(struct sink *sink, int reason);
 
 /*
- * Waits for the workers' end.  Returns 0 when the stream came to its proper end, else -1
+ * Waits for the end of the workers, and of verifying (see struct sink, stuck).  Returns 0 when the stream came to its proper end, else -1
  * (told, or the ring was aborted).
  */
 int sink_join(struct sink *sink);

@@ -60,4 +60,13 @@ void stats_print(const struct stats *stats)
 		fprintf(stderr, "tarpipe: read ahead by %s%u helper%s\n",
 			stats->helpers > 1 ? "up to " : "", stats->helpers,
 			stats->helpers == 1 ? "" : "s");
+	if (stats->verifies)
+		fprintf(stderr,
+			"tarpipe: verified %llu file%s, %s read back; %llu "
+			"differ%s\n",
+			(unsigned long long)stats->verified.files,
+			stats->verified.files == 1 ? "" : "s",
+			size_format(stats->verified.bytes, bytes, sizeof(bytes)),
+			(unsigned long long)stats->verified.differ,
+			stats->verified.differ == 1 ? "s" : "");
 }

@@ -5,10 +5,12 @@
 #ifndef TARPIPE_STATS_H
 #define TARPIPE_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "restore.h"
 #include "ring.h"
+#include "verify.h"
 
 struct stats {
 	struct restore_counts done;
@@ -16,11 +18,13 @@ struct stats {
 	uint64_t ring_size;	/* bytes */
 	uint64_t elapsed_ns;
 	unsigned helpers;	/* that read ahead, at most */
+	bool verifies;		/* --verify: */
+	struct verify_counts verified;
 };
 
 /*
- * Prints them to standard error: a line for what was done, one for the ring, and one for
- * helpers if there were any.
+ * Prints them to standard error: a line for what was done, one for the ring, and one each
+ * for helpers and for what was verified, if there were any.
  */
 void stats_print(const struct stats *stats);
 

@@ -395,6 +395,7 @@ static int take_record(struct unpack *unpack, struct batch *batch,
 	case RECORD_PIECE:
 	case RECORD_SPAN:
 	case RECORD_REF:
+	case RECORD_SUMS:
 	case RECORD_XATTR:
 	case RECORD_END:
 		return take_part(unpack, batch, record, at);

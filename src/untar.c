@@ -8,9 +8,18 @@
 
 #include "diag.h"
 #include "path.h"
+#include "sums.h"
 #include "untaring.h"
 
 enum { PIECE_MAX = 256 << 10, LEVELS = 64 };
+
+/* sums_taker */
+static int untar_sums(void *arg, const struct sums_run *run)
+{
+	const struct record record = sums_to_record(run);
+
+	return untar_emit(arg, &record);
+}
 
 struct untar *untar_new(const struct untar_config *config)
 {
@@ -19,6 +28,7 @@ struct untar *untar_new(const struct untar_config *config)
 	size_t most = ring_span_max(config->ring) -
 		      record_size(RECORD_FILE, RECORD_NAME_MAX, 0) -
 		      record_size(RECORD_PIECE, 0, RECORD_ALIGN) -
+		      record_size(RECORD_SUMS, 0, sizeof(uint64_t)) -
 		      record_size(RECORD_END, 0, 0);
 
 	if (!untar)
@@ -28,9 +38,12 @@ struct untar *untar_new(const struct untar_config *config)
 	untar->piece_max = most < PIECE_MAX ? most : PIECE_MAX;
 	untar->room = LEVELS;
 	untar->levels = calloc(LEVELS, sizeof(*untar->levels));
-	if (untar->levels)
+	if (config->opts->verify)
+		untar->sums = sums_new(untar_sums, untar);
+	if (untar->levels && (untar->sums || !config->opts->verify))
 		return untar;
-	free(untar);
+	untar_free(untar);
+	errno = ENOMEM;
 	return NULL;
 }
 
@@ -41,7 +54,9 @@ void untar_free(struct untar *untar)
 	for (int kind = 0; kind < 2; kind++)
 		for (int i = 0; i < NAMES_KNOWN; i++)
 			free(untar->known[kind][i].name);
-	levels_destroy(untar);
+	if (untar->levels)
+		levels_destroy(untar);
+	sums_free(untar->sums);
 	parts_destroy(&untar->path);
 	parts_destroy(&untar->target);
 	free(untar->attributes.records);

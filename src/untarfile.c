@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "sums.h"
 
 enum {
 	SMALL = 4096,			/* a piece that is copied */
@@ -57,7 +58,7 @@ static struct record data_record(const struct untar *untar,
 	return record;
 }
 
-static int put_data(struct untar *untar, struct instream_data data)
+static int put_records(struct untar *untar, struct instream_data data)
 {
 	struct record_span span;
 
@@ -94,6 +95,24 @@ static int check_data(struct untar *untar, uint64_t *size)
 	return got;
 }
 
+/* The same, and sums of it. */
+static int put_data(struct untar *untar, const struct instream_data *data)
+{
+	int got;
+
+	if (!untar->sums)
+		return put_records(untar, *data);
+	/* Whoever writes them may be through before they are summed up. */
+	if (data->span)
+		instream_hold(data->span);
+	got = put_records(untar, *data);
+	if (got == 0)
+		got = sums_add(untar->sums, data->bytes, data->size, data->offset);
+	if (data->span)
+		instream_release(data->span);
+	return got;
+}
+
 /*
  * Head, data and end in one reservation: all of a small file reaches one worker.  One that
  * is not whole never does.
@@ -103,34 +122,42 @@ static int put_whole(struct untar *untar, const struct record *head,
 {
 	struct record end = { .type = RECORD_END, .first = head->meta.size };
 	struct record_span span;
+	const void *bytes = NULL;
 	bool held = false;
 	struct record body = data_record(untar, data, &span);
-	size_t head_size = record_size(RECORD_FILE, head->name_len, 0);
-	size_t body_size = 0;
+	size_t used = record_size(RECORD_FILE, head->name_len, 0);
+	size_t size = used + record_size(RECORD_END, 0, 0);
 	unsigned char *at;
 
 	if (data->size > 0)
-		body_size = record_size((enum record_type)body.type, 0,
-					body.data_len);
-	at = ring_reserve(untar->ring, head_size + body_size +
-					       record_size(RECORD_END, 0, 0));
+		size += record_size((enum record_type)body.type, 0,
+				    body.data_len);
+	if (untar->sums)
+		size += sums_small_size();
+	at = ring_reserve(untar->ring, size);
 	if (!at)
 		return -1;
 	record_encode(at, head);
-	if (body_size > 0) {
+	if (data->size > 0) {
 		held = body.type == RECORD_SPAN;
 		if (held)
 			instream_hold(data->span);
-		record_encode(at + head_size, &body);
+		bytes = record_encode(at + used, &body);
+		if (held)
+			bytes = data->bytes;
+		used += record_size((enum record_type)body.type, 0,
+				    body.data_len);
 	}
 	if (check_data(untar, &end.first) != 0) {
 		if (held)
 			instream_release(data->span);
 		return 0;
 	}
-	record_encode(at + head_size + body_size, &end);
-	ring_commit(untar->ring, head_size + body_size +
-					 record_size(RECORD_END, 0, 0));
+	if (untar->sums)
+		used += sums_put_small(at + used, bytes, (size_t)end.first);
+	record_encode(at + used, &end);
+	used += record_size(RECORD_END, 0, 0);
+	ring_commit(untar->ring, used);
 	return 0;
 }
 
@@ -153,6 +180,8 @@ static int put_parts(struct untar *untar, const struct record *head,
 
 	if (untar_emit(untar, head) != 0)
 		return -1;
+	if (untar->sums)
+		sums_begin(untar->sums);
 	for (; got > 0; got = next_data(untar, data)) {
 		/* Who says so much of a file may say anything. */
 		if (data->offset > size || data->size > size - data->offset) {
@@ -161,7 +190,7 @@ static int put_parts(struct untar *untar, const struct record *head,
 			failure = EBADMSG;
 			break;
 		}
-		if (put_data(untar, *data) != 0)
+		if (put_data(untar, data) != 0)
 			return -1;
 	}
 	if (got == 0 && failure == 0)
@@ -170,6 +199,8 @@ static int put_parts(struct untar *untar, const struct record *head,
 		failure = EBADMSG;
 	if (untar->broken)
 		failure = EIO;
+	if (untar->sums && sums_end(untar->sums, size) != 0)
+		return -1;
 	return untar_rest(untar, &untar->attributes, size, failure);
 }
 
@@ -188,7 +219,8 @@ int untar_file(struct untar *untar)
 	if (got >= 0 && !untar->member.sparse &&
 	    !(head.flags & RECORD_MORE) && data.offset == 0 &&
 	    data.size == head.meta.size &&
-	    (data.size <= untar->piece_max || data.span))
+	    (data.size <= untar->piece_max || data.span) &&
+	    (data.size <= SUMS_BLOCK || !untar->sums))
 		return put_whole(untar, &head, &data);
 	return put_parts(untar, &head, &data, got);
 }

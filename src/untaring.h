@@ -59,6 +59,8 @@ struct untar {
 
 	struct known_name known[2][NAMES_KNOWN];	/* by enum owner_kind */
 
+	struct sums *sums;		/* --verify, or NULL */
+
 	bool broken;			/* the stream, or memory, ends here */
 	uint64_t entries, bytes;
 };

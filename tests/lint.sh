@@ -16,12 +16,12 @@ cd "$TOP_SRCDIR" || exit 1
 floors='
 mounts diag size text ustar path parts thread hash opts bytes rate sha256 met
 ring pace signals fskind crew slab dirlist
-record meta extent owner temp end_fd end_tape output pass names seal flaw select below nameset cache twin differ samefile sync stamp
+record meta extent owner temp end_fd end_tape output pass names seal flaw select below nameset cache twin differ samefile sync stamp sums
 filter gzip tar tarwrite tarread taracl filterin gunzip frames feed tarframe tarpax paxhead tarsparse
 route walk walking walkdir walkmount walkscout scout links gate instream intake outlet newfile gating gatemake have
-inodes apply pool order fetch attrs alias mtree mtreename
+inodes apply pool order fetch attrs alias mtree mtreename verify
 ahead manifest manifesting listwriter
-pack packing packfile packhave packattr packtar restore object regular there hardlink untar untaring untardir untarfile packread packout packlist
+pack packing packfile packhave packattr packtar restore object regular there hardlink untar untaring untardir untarfile packread packout packlist handover packsums
 unpack
 listing stats host spec specself specpack planning budget options specdst cliset
 sink
@@ -31,8 +31,8 @@ main
 '
 
 # The two halves, which must not know of each other.
-source_half='route walk walking walkdir walkmount walkscout scout dirlist fetch ahead links packing pack packfile packattr packtar packread packout packlist manifest manifesting listwriter have packhave'
-sink_half='temp gate inodes apply object regular hardlink restore unpack pool untar sink gating gatemake below order untaring untardir untarfile temp there'
+source_half='route walk walking walkdir walkmount walkscout scout dirlist fetch ahead links packing pack packfile packattr packtar packread packout packlist manifest manifesting listwriter have packhave packsums'
+sink_half='temp gate inodes apply object regular hardlink restore unpack pool untar sink gating gatemake below order untaring untardir untarfile temp there handover verify'
 
 # HEADER: the rooms that may include it.
 headers='
@@ -40,7 +40,7 @@ pthread.h: ring pool thread
 stdatomic.h: ring pool thread
 archive.h: tar tarwrite tarread taracl filter filterin select
 archive_entry.h: tar tarwrite tarread taracl filter filterin select
-xxhash.h: hash frames have met
+xxhash.h: hash frames have met sums
 nettle/sha2.h: sha256
 zlib.h: hash gzip gunzip
 '
@@ -58,7 +58,7 @@ printf fprintf vprintf vfprintf dprintf vdprintf puts fputs putchar putc fputc p
 
 openat openat2 mkdirat unlinkat renameat renameat2 linkat symlinkat mknodat mkfifoat fchownat fchmodat utimensat fstatat statx readlinkat faccessat: temp gate apply object regular hardlink restore walk walkdir scout dirlist fetch pack spec specself specpack outlet newfile gatemake below specdst twin compare comparefind comparetree packfile packtar packread sync mounts there have
 
-open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec specself owner buffer main intake output outlet newfile names create extract specdst
+open creat mkdir rmdir chmod chown lchown unlink remove rename symlink link mknod mkfifo truncate utimes utime stat lstat readlink access opendir chdir: cache spec specself owner buffer main intake output outlet newfile names create extract specdst verify
 
 fopen: size meta names mounts
 '

@@ -16,8 +16,8 @@
  *   OPERATION   one of the names in `operations` below, without `fault_`; `change`:
  *               each that changes something
  *   PATTERN     of the path below MOUNTPOINT, as fnmatch(3) takes it: `*` is all
- *   at=N        read, write, copy: a call whose range holds byte N (errors), or goes
- *               beyond it (other actions)
+ *   at=N        read, write, copy: a call whose range holds byte N (errors, flip), or
+ *               goes beyond it (other actions)
  *   after=N     not the first N calls; of readdir: not the first N entries
  *   bytes=N     write, copy: room for N bytes, all calls together
  *   times=N     the first N times only
@@ -27,6 +27,7 @@
  *               slow=MS: it takes so many milliseconds; the line in RULES.log has the
  *               number of such calls at that time, too
  *               short: it takes half of the bytes (with --direct, for reads)
+ *               flip: a read gives another byte N (at=N) than there is
  *               grow, shrink, vanish: that becomes of the file in BACKING first
  *
  * --direct: no page cache, each read and write of a program is one call here.
@@ -54,7 +55,7 @@
 enum { RULES_MAX = 32, WORD = 64, REQUEST_MOST = 1 << 20, PAUSE = 10000000 };
 
 enum action { ACT_NONE, ACT_FAIL, ACT_HANG, ACT_STALL, ACT_SLOW, ACT_SHORT,
-	      ACT_GROW, ACT_SHRINK, ACT_VANISH };
+	      ACT_FLIP, ACT_GROW, ACT_SHRINK, ACT_VANISH };
 
 struct rule {
 	char op[WORD], pattern[PATH_MAX], shown[WORD];
@@ -96,7 +97,8 @@ static const struct { const char *name; int err; } errors[] = {
 
 static const struct { const char *name; enum action action; } actions[] = {
 	{ "hang", ACT_HANG },	{ "stall", ACT_STALL },
-	{ "short", ACT_SHORT }, { "grow", ACT_GROW },
+	{ "short", ACT_SHORT }, { "flip", ACT_FLIP },
+	{ "grow", ACT_GROW },
 	{ "shrink", ACT_SHRINK }, { "vanish", ACT_VANISH },
 };
 
@@ -209,6 +211,8 @@ struct call {
 	bool ranged;		/* it has a range: */
 	uint64_t from;
 	size_t size;		/* a rule may cut it */
+	bool flipped;		/* byte `flip` is not what is read */
+	uint64_t flip;
 };
 
 static bool rule_fits(const struct rule *rule, const struct call *call)
@@ -222,7 +226,8 @@ static bool rule_fits(const struct rule *rule, const struct call *call)
 		return true;
 	if (call->from + call->size <= rule->at)
 		return false;
-	return rule->action != ACT_FAIL || call->from <= rule->at;
+	return (rule->action != ACT_FAIL && rule->action != ACT_FLIP) ||
+	       call->from <= rule->at;
 }
 
 /* Under the lock.  Returns whether the rule applies now. */
@@ -323,6 +328,10 @@ static int judge(struct call *call)
 		return take_time(fault, rule.delay);
 	case ACT_SHORT:
 		call->size = (call->size + 1) / 2;
+		return 0;
+	case ACT_FLIP:
+		call->flipped = true;
+		call->flip = rule.at - call->from;
 		return 0;
 	case ACT_GROW:
 	case ACT_SHRINK:
@@ -630,6 +639,8 @@ static int fault_read(const char *path, char *to, size_t size, off_t from,
 	if (rc != 0)
 		return rc;
 	n = pread(handle->fd, to, call.size, from);
+	if (call.flipped && n > 0 && call.flip < (size_t)n)
+		to[call.flip] ^= 1;
 	return n < 0 ? -errno : (int)n;
 }
 

@@ -55,6 +55,8 @@ static const struct record one_of_each[] = {
 	{ .type = RECORD_SPAN, .first = 5, .second = 6, .data = &a_span,
 	  .data_len = sizeof(a_span) },
 	{ .type = RECORD_REF, .first = 5, .second = 1 << 20 },
+	{ .type = RECORD_SUMS, .first = 3, .second = (5 << 20) - 1,
+	  DATA("two sums, hashed") },
 	{ .type = RECORD_XATTR, .first = 0, .second = 6, NAME("user.k"),
 	  DATA("v\0\0\377\nz") },
 	{ .type = RECORD_END, .first = 4711, .second = EIO },

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sums of what is read at the source, for --verify; does nothing without. */
+#include "packing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "extent.h"
+#include "sums.h"
+
+enum { PIECE = 256 << 10 };	/* bytes that are read at once */
+
+/* sums_taker */
+static int pack_sums(void *arg, const struct sums_run *run)
+{
+	const struct record record = sums_to_record(run);
+
+	return pack_emit(arg, &record);
+}
+
+int pack_sum_init(struct pack *pack)
+{
+	if (!pack->config.opts->verify || pack->tar)
+		return 0;
+	pack->sums = sums_new(pack_sums, pack);
+	return pack->sums ? 0 : -1;
+}
+
+void pack_sum_destroy(struct pack *pack)
+{
+	sums_free(pack->sums);
+	free(pack->unsent);
+}
+
+void pack_sum_begin(struct pack *pack)
+{
+	if (pack->sums)
+		sums_begin(pack->sums);
+}
+
+int pack_sum_data(struct pack *pack, const void *bytes, size_t size,
+		  uint64_t offset)
+{
+	return pack->sums ? sums_add(pack->sums, bytes, size, offset) : 0;
+}
+
+int pack_sum_end(struct pack *pack, uint64_t size)
+{
+	return pack->sums ? sums_end(pack->sums, size) : 0;
+}
+
+size_t pack_sum_room(const struct pack *pack)
+{
+	return pack->sums ? sums_small_size() : 0;
+}
+
+size_t pack_sum_small(const struct pack *pack, void *at, const void *bytes,
+		      size_t size)
+{
+	return pack->sums ? sums_put_small(at, bytes, size) : 0;
+}
+
+/* Reads [from, to); as pack_sum_unsent. */
+static int sum_range(struct pack *pack, struct source *source, uint64_t from,
+		     uint64_t to, int *failure)
+{
+	while (from < to) {
+		uint64_t left = to - from;
+		ssize_t n = source_read_at(source, pack->unsent,
+					   left < PIECE ? (size_t)left : PIECE,
+					   from);
+
+		if (n < 0) {
+			*failure = errno;
+			source_tell_error(pack, errno, from, "");
+		}
+		if (n <= 0)
+			return 1;
+		if (pack_sum_data(pack, pack->unsent, (size_t)n, from) != 0)
+			return -1;
+		from += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* The data of a file whose holes can be asked for. */
+static int sum_extents(struct pack *pack, struct source *source, uint64_t size,
+		       int *failure)
+{
+	uint64_t at = 0, start, end;
+	int more, got;
+
+	while ((more = extent_next(source->fd, at, size, &start, &end)) > 0) {
+		got = sum_range(pack, source, start, end, failure);
+		if (got != 0)
+			return got;
+		at = end;
+	}
+	/* "No data at all" in a file that has blocks is not to be believed. */
+	if (more < 0 || (at == 0 && extent_has_blocks(source->fd)))
+		return sum_range(pack, source, at, size, failure);
+	return 0;
+}
+
+int pack_sum_unsent(struct pack *pack, struct source *source, bool holes,
+		    int *failure)
+{
+	uint64_t size = (uint64_t)source->st.st_size;
+	int got;
+
+	if (!pack->sums)
+		return 0;
+	if (!pack->unsent)
+		pack->unsent = malloc(PIECE);
+	if (!pack->unsent) {
+		*failure = ENOMEM;
+		source_tell_error(pack, ENOMEM, 0, "");
+		return 0;
+	}
+	/* What has been packed is not to wait for this. */
+	ring_urge(pack->ring);
+	pack_sum_begin(pack);
+	got = holes ? sum_extents(pack, source, size, failure) :
+		      sum_range(pack, source, 0, size, failure);
+	if (got >= 0 && *failure == 0)
+		got = pack_sum_end(pack, size);
+	return got < 0 ? -1 : 0;
+}
