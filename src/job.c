@@ -183,11 +183,8 @@ static int make_source(struct job *job)
 
 /* ---- running ---- */
 
-static void packer_main(void *arg)
+static void pack_all(struct job *job)
 {
-	struct job *job = arg;
-
-	thread_own_umask();		/* it may lend the workers a hand */
 	pack_list(job->pack, job->names);
 	for (size_t i = 0; i < job->spec.nroots; i++) {
 		const struct spec_root *root = &job->spec.roots[i];
@@ -197,6 +194,15 @@ static void packer_main(void *arg)
 			return;
 	}
 	(void)pack_finish(job->pack);
+}
+
+static void packer_main(void *arg)
+{
+	struct job *job = arg;
+
+	thread_own_umask();		/* it may lend the workers a hand */
+	pack_all(job);
+	sink_helped(&job->sink);
 }
 
 static int start_threads(struct job *job)

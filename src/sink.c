@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "meta.h"
+#include "thread.h"
 
 /* Before the first write. */
 static int make_syncs(struct sink *sink)
@@ -97,12 +98,22 @@ int sink_make(struct sink *sink, const struct sink_config *config)
 	return sink->restore ? 0 : -1;
 }
 
-/* The workers are through; what they made may still have to be verified. */
+/* When nobody is left who makes anything, what was made may still have to be verified. */
+static void hand_done(struct sink *sink)
+{
+	if (count_add(&sink->hands_done, 1) == sink->hands)
+		verify_close(sink->verify);
+}
+
 static void workers_done(void *arg)
 {
-	struct sink *sink = arg;
+	hand_done(arg);
+}
 
-	verify_close(sink->verify);
+void sink_helped(struct sink *sink)
+{
+	if (sink->verify && sink->hands > 1)
+		hand_done(sink);
 }
 
 int sink_start(struct sink *sink)
@@ -121,6 +132,7 @@ int sink_start(struct sink *sink)
 		.done_arg = sink->config.done_arg,
 	};
 
+	sink->hands = help ? 2 : 1;
 	if (sink->verify) {
 		unpack.done = workers_done;
 		unpack.done_arg = sink;
@@ -149,8 +161,10 @@ int sink_join(struct sink *sink)
 
 	sink->unpack = NULL;
 	gate_put_back(sink->gate);
-	if (sink->verify)
+	if (sink->verify) {
+		verify_close(sink->verify);
 		sink->stuck = !verify_join(sink->verify);
+	}
 	return got;
 }
 

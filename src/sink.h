@@ -48,6 +48,8 @@ struct sink {
 	struct gate *gate;
 	struct inodes *inodes;
 	struct verify *verify;	/* --verify, or NULL */
+	uint64_t hands;		/* the workers together, and the producer if it helps ... */
+	uint64_t hands_done;	/* ... and a counter of those that are through */
 	bool stuck;		/* it is in a call that takes its time: left behind, so
 				   nothing may be freed */
 	struct restore *restore;
@@ -62,6 +64,12 @@ int sink_make(struct sink *sink, const struct sink_config *config);
 
 /* Starts the workers.  0, or -1 with errno. */
 int sink_start(struct sink *sink);
+
+/*
+ * The producer that may help (config.help) is at its end, and does so no more.  Once, by its
+ * thread.
+ */
+void sink_helped(struct sink *sink);
 
 /* Stops them for `reason` (an errno).  Any thread. */
 void sink_stop(struct sink *sink, int reason);

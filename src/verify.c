@@ -175,9 +175,9 @@ static void fail(struct verified *file, int err, const char *what, uint64_t at)
 /* ---- parts ---- */
 
 /* A descriptor that shares nothing with `fd`; -1 when there can't be one. */
-static int reopen(int fd, struct part *part)
+static int reopen(int fd, struct part *part, int how)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_DIRECT;
+	const int flags = O_RDONLY | O_CLOEXEC | how;
 	char link[32];
 	int own;
 
@@ -186,7 +186,6 @@ static int reopen(int fd, struct part *part)
 	part->touches = own < 0 && errno == EPERM;
 	if (part->touches)
 		own = open(link, flags);
-	part->direct = own >= 0;
 	return own;
 }
 
@@ -214,7 +213,8 @@ struct part *part_new(struct verified *file, int fd, uint64_t from, uint64_t to,
 		part->count = run->count;
 		memcpy(part->sum, run->sum, size);
 	}
-	part->fd = to - from >= DIRECT_MIN ? reopen(fd, part) : -1;
+	part->fd = to - from >= DIRECT_MIN ? reopen(fd, part, O_DIRECT) : -1;
+	part->direct = part->fd >= 0;
 	if (part->fd < 0)
 		part->fd = duplicate(fd, part);
 	if (part->fd < 0) {
@@ -271,6 +271,8 @@ void part_give(struct part *part)
 		verify->waiting--;
 	}
 	given = !is_stopped(verify);
+	if (given && verify->closed)
+		abort();	/* nobody would verify it, nor tell */
 	if (given) {
 		*verify->newest = part;
 		verify->newest = &part->next;
@@ -309,6 +311,43 @@ void verify_count(const struct verify *verify, struct verify_counts *counts)
 	counts->differ = count_get(&verify->counts.differ);
 }
 
+/* ---- the thread: out of memory ---- */
+
+/* Where memory is the storage, nothing else was to be expected. */
+static bool is_memory(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC ||
+					 fs.f_type == RAMFS_MAGIC);
+}
+
+/* All of it is on the disk; then nothing of it shall be in memory. */
+static void part_forget(struct part *part)
+{
+	struct verify *verify = part->file->verify;
+	char *path;
+
+	if (part->from == part->to)
+		return;		/* 0 would mean: to the end */
+	(void)posix_fadvise(part->fd, (off_t)part->from,
+			    (off_t)(part->to - part->from), POSIX_FADV_DONTNEED);
+	if (part->direct)
+		return;
+	if (!verify->noted && cache_has(part->fd, part->from, part->to) &&
+	    !is_memory(part->fd)) {
+		verify->noted = true;
+		path = gate_path(verify->config.gate, part->file->dir,
+				 part->file->name);
+		diag_note(path ? path : part->file->name,
+			  "not read back from the disk: it stays in the page cache");
+		free(path);
+	}
+	/* So that the disk has more than one to fetch. */
+	(void)posix_fadvise(part->fd, (off_t)part->from,
+			    (off_t)(part->to - part->from), POSIX_FADV_WILLNEED);
+}
+
 /* ---- the thread: comparing ---- */
 
 /* Where a part's data are known to be, from `start` on. */
@@ -328,11 +367,22 @@ static bool sum_wanted(const struct part *part, uint64_t at, uint64_t *sum)
 	return true;
 }
 
-/* Anew, through the cache. */
+/*
+ * Through the cache after all.  By another opening: a file system that is a program may
+ * have been told of the first one's flags.
+ */
 static void part_indirect(struct part *part)
 {
+	int own = reopen(part->fd, part, 0);
+
 	part->direct = false;
-	(void)fcntl(part->fd, F_SETFL, part->touches ? 0 : O_NOATIME);
+	if (own >= 0) {
+		close(part->fd);
+		part->fd = own;
+	} else {
+		part->touches = fcntl(part->fd, F_SETFL, O_NOATIME) != 0;
+	}
+	part_forget(part);
 }
 
 /* Reads `len` bytes, less at the end of the file.  How many, or -1 with *at moved. */
@@ -446,7 +496,7 @@ static void part_check(struct part *part)
 		count_add(&verify->counts.files, 1);
 }
 
-/* ---- the thread: from memory to the disk ---- */
+/* ---- the thread: each step for a batch ---- */
 
 static void part_send(const struct part *part, unsigned how)
 {
@@ -457,41 +507,6 @@ static void part_send(const struct part *part, unsigned how)
 	if (errno == EIO || errno == ENOSPC || errno == EDQUOT)
 		fail(part->file, errno, "writing it to the disk, from",
 		     part->from);
-}
-
-/* Where memory is the storage, nothing else was to be expected. */
-static bool is_memory(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC ||
-					 fs.f_type == RAMFS_MAGIC);
-}
-
-/* All of it is on the disk; then nothing of it shall be in memory. */
-static void part_forget(struct part *part)
-{
-	struct verify *verify = part->file->verify;
-	char *path;
-
-	if (part->from == part->to)
-		return;		/* 0 would mean: to the end */
-	(void)posix_fadvise(part->fd, (off_t)part->from,
-			    (off_t)(part->to - part->from), POSIX_FADV_DONTNEED);
-	if (part->direct)
-		return;
-	if (!verify->noted && cache_has(part->fd, part->from, part->to) &&
-	    !is_memory(part->fd)) {
-		verify->noted = true;
-		path = gate_path(verify->config.gate, part->file->dir,
-				 part->file->name);
-		diag_note(path ? path : part->file->name,
-			  "not read back from the disk: it stays in the page cache");
-		free(path);
-	}
-	/* So that the disk has more than one to fetch. */
-	(void)posix_fadvise(part->fd, (off_t)part->from,
-			    (off_t)(part->to - part->from), POSIX_FADV_WILLNEED);
 }
 
 /* Reading it has changed its atime, where that could not be forbidden. */
@@ -552,8 +567,8 @@ static bool is_enough(const struct verify *verify)
 
 	if (least > BATCH_PARTS)
 		least = BATCH_PARTS;
-	return verify->closed || verify->waiting > 0 || is_stopped(verify) ||
-	       verify->given >= least || verify->given_bytes >= BATCH_BYTES;
+	return verify->waiting > 0 || verify->given >= least ||
+	       verify->given_bytes >= BATCH_BYTES;
 }
 
 /* What is there, when it is enough; NULL at the end. */
@@ -562,7 +577,8 @@ static struct part *batch_take(struct verify *verify)
 	struct part *batch;
 
 	lock_take(&verify->lock);
-	while (!verify->closed && (!verify->oldest || !is_enough(verify)))
+	while (!verify->closed && !is_stopped(verify) &&
+	       (!verify->oldest || !is_enough(verify)))
 		bell_wait(&verify->work, &verify->lock);
 	batch = verify->oldest;
 	verify->oldest = NULL;

@@ -46,10 +46,10 @@ int verify_start(struct verify *verify);
 
 /* ---- any thread ---- */
 
-/* No more will come: the rest is verified, then the thread ends.  Does so once. */
+/* No more will come: the rest is verified, then the thread ends. */
 void verify_close(struct verify *verify);
 
-/* What waits is not verified any more; nobody waits. */
+/* What waits, or comes, is not verified any more; nobody waits, and the thread ends. */
 void verify_stop(struct verify *verify);
 
 /* What was done so far. */
