@@ -848,7 +848,7 @@ static void files_of_procfs_are_read_to_their_end(void **state)
 static const char *const type_names[] = {
 	"?", "START", "DIR", "LEAVE", "FILE", "SYMLINK", "NODE", "LINK",
 	"PATHLINK", "PIECE", "SPAN",
-	"REF", "XATTR", "END", "USER", "GROUP", "FINISH",
+	"REF", "SUMS", "XATTR", "END", "USER", "GROUP", "FINISH",
 };
 
 /* The records of "src" as one line: types, `(name)`, flags as + (more), ! (last). */

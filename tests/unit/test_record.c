@@ -328,6 +328,32 @@ static void a_size_that_lies(void **state)
 	}
 }
 
+static void sums_that_lie(void **state)
+{
+	static const uint64_t sums[RECORD_SUMS_MAX + 1];
+	static const struct { uint64_t first, second; uint32_t bytes; } lies[] = {
+		{ 0, 1, 0 }, { 0, 1, 4 }, { 0, 1, 12 },
+		{ 0, 0, 8 }, { 0, (1 << 20) + 1, 8 }, { 1, 1 << 20, 8 },
+		{ 5, (5 << 20) + 1, 16 }, { UINT64_MAX, 0, 8 },
+		{ INT64_MAX >> 20, (uint64_t)INT64_MAX + 1, 8 },
+		{ UINT64_MAX >> 20, UINT64_MAX, 8 },
+		{ 0, (RECORD_SUMS_MAX + 1) << 20, (RECORD_SUMS_MAX + 1) * 8 },
+	};
+	size_t size;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		const struct record record = {
+			.type = RECORD_SUMS, .first = lies[i].first,
+			.second = lies[i].second, .data = sums,
+			.data_len = lies[i].bytes };
+		unsigned char *bytes = encoded(&record, &size);
+
+		assert_refused(bytes, size);
+		free(bytes);
+	}
+}
+
 static void lengths_that_lie(void **state)
 {
 	static const uint32_t lies[] = { 100, 255, 256, 0x7fff, 0xffff, 0x10000,
@@ -521,6 +547,7 @@ int main(void)
 		cmocka_unit_test(a_record_that_is_cut_off),
 		cmocka_unit_test(a_type_that_is_none),
 		cmocka_unit_test(a_size_that_lies),
+		cmocka_unit_test(sums_that_lie),
 		cmocka_unit_test(lengths_that_lie),
 		cmocka_unit_test(names_and_data_where_there_are_none),
 		cmocka_unit_test(names_that_are_no_strings),
