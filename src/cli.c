@@ -376,6 +376,9 @@ static enum cli_verdict check_whole(struct opts *opts, uint64_t used)
 	else if (opts->resume && !(opts->preserve & PRESERVE_TIMES))
 		diag_fail(STATUS_USAGE, NULL, 0, "--continue knows what is complete "
 			  "by its mtime, which is to be preserved then" HINT);
+	else if (opts->verify && opts->to_stdout)
+		diag_fail(STATUS_USAGE, NULL, 0, "--verify and --to-stdout: what "
+			  "is no file can't be read back" HINT);
 	else if (check_where(opts, used) == 0 && check_operands(opts) == 0 &&
 		 check_block(opts) == 0)
 		return CLI_RUN;

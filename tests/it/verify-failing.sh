@@ -138,9 +138,9 @@ faults
 
 context='it hangs while it is read back'
 rm -rf back/dst
-faults 'read dst/large at=3000000 hang'
+faults 'read dst/large at=3000000 stall'
 start --verify src to/dst
-wait_for grep hang "$hits"
+wait_for grep stall "$hits"
 kill -TERM "$pid"
 sent=$(date +%s%N)
 wait "$pid"

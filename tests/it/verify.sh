@@ -79,4 +79,71 @@ whole() {
 	assert_same_tree --except atime tree fs/dst
 }
 on_each whole
+
+# ---- where it is asked for ----------------------------------------------------------
+
+context='options'
+tarpipe -c --verify tree
+assert_status 64
+tarpipe -t --verify -f x.tar
+assert_status 64
+tarpipe -x -O --verify -f x.tar
+assert_status 64
+mkdir one
+echo 1 >one/file
+tarpipe --verify --sync one dst-sync
+assert_status 0
+assert_silent
+assert_same_file one/file dst-sync/file
+echo 2 >dst-sync/file
+tarpipe --verify -k one dst-sync
+assert_status 0
+assert_content 2 dst-sync/file
+
+context='a hole of 3 GB'
+truncate -s 3G one/hole
+tarpipe --verify --stats one dst-hole
+assert_status 0
+verified 2 0
+assert_blocks_at_most 8 dst-hole/hole
+
+context='few descriptors'
+mkdir many
+(
+	cd many || exit
+	seq 1 3000 | split -l 1 -a 4 - f
+)
+for n in 40 256; do
+	under prlimit --nofile=$n:$n tarpipe --verify --stats many "dst-$n"
+	assert_status 0
+	verified 3000 0
+	ok 'same bytes' diff -r many "dst-$n"
+done
+
+context='another owner'
+if can_be_user; then
+	mkdir user
+	chown "$user_id" user
+	mkdir mine
+	echo closed >mine/closed
+	echo readable >mine/readable
+	fill 3000000 7 >mine/large
+	chmod 0 mine/closed
+	chmod 400 mine/readable mine/large
+	chown -R "$user_id" mine
+	tarpipe -c -f mine.tar mine
+	as_user tarpipe -x --verify --stats -f mine.tar user
+	assert_status 0
+	verified 3 0
+	assert_mode 0 user/closed
+	assert_mode 400 user/large
+	is "$(cat user/closed)" closed 'its content'
+fi
+
+context='no room'
+if on_filesystem tmpfs small 2m; then
+	tarpipe --verify tree small/dst
+	assert_status 3
+	assert_nothing_left small
+fi
 done_testing
