@@ -19,6 +19,7 @@
 #include "restore.h"
 #include "ring.h"
 #include "unpack.h"
+#include "verify.h"
 
 struct sink {
 	struct opts opts;
@@ -33,8 +34,28 @@ struct sink {
 	struct gate *gate;
 	struct inodes *inodes;
 	struct restore *restore;
+	bool verify;		/* files are verified ... */
+	struct verify *verifying;	/* ... by this, which the test closes and joins */
 	int root;
 };
+
+static inline void sink_nobody(void *arg)
+{
+	(void)arg;
+}
+
+static inline void sink_verify(struct sink *sink)
+{
+	const struct verify_config config = { .gate = sink->gate, .fds = 8,
+					      .done = sink_nobody };
+
+	sink->verifying = NULL;
+	if (!sink->verify)
+		return;
+	sink->verifying = verify_new(&config);
+	if (!sink->verifying || verify_start(sink->verifying) != 0)
+		abort();
+}
 
 /* What a user gets who asks for nothing. */
 static inline void sink_defaults(struct sink *sink)
@@ -74,12 +95,15 @@ static inline void sink_open(struct sink *sink)
 	restore.owners = sink->owners = owners_new();
 	restore.gate = sink->gate = gate_new(&gate);
 	restore.inodes = sink->inodes = inodes_new(sink->gate);
+	sink_verify(sink);
+	restore.verify = sink->verifying;
 	sink->restore = restore_new(&restore);
 }
 
 static inline void sink_close(struct sink *sink)
 {
 	restore_free(sink->restore);
+	verify_free(sink->verifying);
 	inodes_free(sink->inodes);
 	gate_free(sink->gate);
 	owners_free(sink->owners);
