@@ -14,6 +14,7 @@
 #include "cache.h"
 #include "diag.h"
 #include "extent.h"
+#include "fskind.h"
 #include "thread.h"
 
 enum {
@@ -198,6 +199,15 @@ static int duplicate(int fd, struct part *part)
 	return own;
 }
 
+/*
+ * On FUSE a direct read is cut into several, and who waits for those can't be killed while
+ * its server hangs.
+ */
+static bool may_direct(int fd, uint64_t size)
+{
+	return size >= DIRECT_MIN && fskind_of(fd) != FSKIND_REMOTE;
+}
+
 struct part *part_new(struct verified *file, int fd, uint64_t from, uint64_t to,
 		      const struct sums_run *run)
 {
@@ -213,7 +223,7 @@ struct part *part_new(struct verified *file, int fd, uint64_t from, uint64_t to,
 		part->count = run->count;
 		memcpy(part->sum, run->sum, size);
 	}
-	part->fd = to - from >= DIRECT_MIN ? reopen(fd, part, O_DIRECT) : -1;
+	part->fd = may_direct(fd, to - from) ? reopen(fd, part, O_DIRECT) : -1;
 	part->direct = part->fd >= 0;
 	if (part->fd < 0)
 		part->fd = duplicate(fd, part);
