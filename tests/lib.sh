@@ -465,7 +465,7 @@ assert_output() {
 of_ours() {
 	find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$TARPIPE" 2>/dev/null |
 		while read -r ours_exe; do
-			tr '\0' '\n' <"${ours_exe%/exe}/environ" 2>/dev/null |
+			cat "${ours_exe%/exe}/environ" 2>/dev/null | tr '\0' '\n' |
 				grep -qxF "TEST_BASE=$base" && echo "$ours_exe"
 		done
 }

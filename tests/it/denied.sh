@@ -43,6 +43,23 @@ assert_status 2
 is "$(wc -l <"$err")" 4 'four things, four lines'
 assert_content 1 home/dst/ok1
 
+# Both halves of the pipe: who packs knows it, who unpacks has a whole stream.
+context='a stream'
+as_user tarpipe -c src
+assert_status 2
+for name in no large-no nd list-only/x; do
+	assert_message ".*$name: .*: Permission denied"
+done
+is "$(wc -l <"$err")" 4 'four things, four lines'
+cp "$out" s.tar
+tarpipe -x -f s.tar unpacked
+assert_status 0
+assert_silent
+assert_missing unpacked/no unpacked/large-no unpacked/nd/below
+assert_content 1 unpacked/ok1
+assert_content 2 unpacked/ok2
+assert_same_tree src/ok-dir unpacked/ok-dir
+
 context='quiet'
 as_user tarpipe -q src home/dst
 assert_status 2
