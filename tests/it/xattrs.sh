@@ -116,6 +116,22 @@ for error in EPERM ENOSPC EDQUOT EACCES; do
 	assert_well_formed
 	rest_is_there dst-$error
 done
+# An ACL is one of them; alone refused, it is named as such.
+context='an ACL is refused'
+mkdir acl
+if echo a >acl/a && setfacl -m u:1:rwx acl/a 2>/dev/null; then
+	touch -d '2001-02-03 04:05:06.123456789' acl/a
+	for error in EPERM EOPNOTSUPP; do
+		traced -e inject=$setters:error=$error tarpipe acl acl-$error
+		assert_status 2
+		assert_told_once '.'
+		assert_message '.*/a: .*posix_acl_access: '
+		assert_content a acl-$error/a
+		assert_mtime 981173106.123456789 acl-$error/a
+	done
+else
+	skip 'no ACLs on this file system'
+fi
 context='setting says EOPNOTSUPP'
 traced -e inject=$setters:error=EOPNOTSUPP tarpipe src dst-none
 assert_status 2
