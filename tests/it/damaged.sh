@@ -273,6 +273,7 @@ is $? 3 'it was cut'
 rm pipe
 
 # ---- other tars ----
+# (GNU cpio can read ours neither with nor without a mark, but for the format gnu.)
 
 # read_by WORDS STATUS SAYS COMMAND...: it unpacks s.tar into dst.
 read_by() {
