@@ -190,6 +190,7 @@ static void decoder_main(void *arg)
 
 	thread_own_umask();		/* it may lend the workers a hand */
 	extract->decoded = untar_run(extract->untar);
+	sink_helped(&extract->sink);
 	/* Nobody takes more of it. */
 	ring_abort(extract->bytes, ECANCELED);
 }

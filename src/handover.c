@@ -30,12 +30,24 @@ void handover_begin(struct worker *worker)
 		tell(worker);
 }
 
+void handover_begin_there(struct worker *worker)
+{
+	struct object *object = &worker->object;
+
+	handover_begin(worker);
+	if (!object->verified)
+		return;
+	object->reader = verify_open(object->apply.at.fd);
+	if (object->reader < 0)
+		tell(worker);
+}
+
 /* A part up to `to`, with the sums that wait.  NULL after a message. */
 static struct part *make_part(struct worker *worker, uint64_t to)
 {
 	struct object *object = &worker->object;
-	struct part *part = part_new(object->verified, object->apply.at.fd,
-				     object->given, to,
+	int fd = object->reader >= 0 ? object->reader : object->apply.at.fd;
+	struct part *part = part_new(object->verified, fd, object->given, to,
 				     worker->sums.count > 0 ? &worker->sums :
 							      NULL);
 
@@ -120,12 +132,12 @@ struct part *handover_rest(struct worker *worker, uint64_t size)
 	return part;
 }
 
-void handover_whole(struct worker *worker, uint64_t size)
+void handover_give(struct worker *worker, struct part *rest)
 {
-	struct part *part = handover_rest(worker, size);
-
-	if (part)
-		part_give(part);
+	if (rest && worker->object.type == 0)
+		part_give(rest);
+	else
+		part_free(rest);	/* it came to nothing */
 }
 
 void handover_sums_of(struct worker *worker, int in, const struct stat *st)

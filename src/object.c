@@ -130,6 +130,9 @@ void object_reset(struct object *object)
 	object->inode = NULL;
 	verified_drop(object->verified);
 	object->verified = NULL;
+	if (object->reader >= 0)
+		close(object->reader);
+	object->reader = -1;
 	object->source = -1;
 	object->temp_ino = 0;
 	object->refused = 0;

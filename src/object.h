@@ -71,6 +71,7 @@ struct object {
 	uint64_t reserved;		/* bytes that space was set aside for */
 	struct verified *verified;	/* --verify: a file that is, or NULL */
 	uint64_t given;			/* ... so many bytes of it were given for it */
+	int reader;			/* ... and read by this; -1: by apply.at.fd */
 	struct cache_file data;		/* how it is written */
 	struct apply apply;
 	char name[RECORD_NAME_MAX + 1];	/* final */
@@ -202,9 +203,11 @@ void file_sums(struct worker *worker, const struct record *record);
 void handover_cut(struct worker *worker, uint64_t size);
 struct part *handover_rest(struct worker *worker, uint64_t size);
 
-/* The same for a file that is there already, with all that belongs to it: open for
- * reading as object.apply.at.fd, which stays open. */
-void handover_whole(struct worker *worker, uint64_t size);
+/* When the object is finished: gives the rest, unless it came to nothing. */
+void handover_give(struct worker *worker, struct part *rest);
+
+/* Begins one that is there already (there.c), of which object.apply.at.fd is a handle. */
+void handover_begin_there(struct worker *worker);
 
 /* A further inode with the contents of an open file of `size` bytes: its sums. */
 void handover_sums_of(struct worker *worker, int in, const struct stat *st);

@@ -30,7 +30,7 @@ static int pack_new_ahead(struct pack *pack)
 		.helpers = config->opts->read_ahead,
 		.descriptors = config->ahead,
 		.have = config->have,
-		.reads_all = config->manifest != NULL,
+		.reads_all = config->manifest != NULL || config->opts->verify,
 		.rules = {
 			.small = pack->tar ? packtar_small_max(pack) :
 					     pack_small_max(pack),

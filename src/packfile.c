@@ -259,9 +259,23 @@ static int pack_contents(struct pack *pack, struct file *file)
 	return got < 0 ? -1 : 0;
 }
 
+/* --verify: what the destination has, it shall have from these bytes. */
+static int sum_left_alone(struct pack *pack, struct file *file)
+{
+	if (!pack->sums)
+		return 0;
+	if (file->in.fd >= 0 && (file->head.flags & RECORD_SPARSE))
+		file->settled = extent_settle(file->in.fd, &file->in.st) == 0;
+	if (pack_sum_unsent(pack, &file->in, file->settled, &file->failure) != 0)
+		return -1;
+	if (file->failure == 0 && file->in.fd >= 0)
+		source_check(pack, &file->in, &file->size, "");
+	return 0;
+}
+
 /*
  * What the destination has already: head, attributes and end.  Its bytes are read for
- * the list of --manifest alone.
+ * the list of --manifest and the sums of --verify alone.
  */
 static int pack_left_alone(struct pack *pack, struct file *file)
 {
@@ -269,7 +283,7 @@ static int pack_left_alone(struct pack *pack, struct file *file)
 	file->size = (uint64_t)file->in.st.st_size;
 	file->head.flags |= RECORD_HAVE;
 	pack_note_left(pack, &file->in);
-	if (pack_emit(pack, &file->head) != 0)
+	if (pack_emit(pack, &file->head) != 0 || sum_left_alone(pack, file) != 0)
 		return -1;
 	return pack_rest(pack, file);
 }

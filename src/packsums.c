@@ -102,6 +102,28 @@ static int sum_extents(struct pack *pack, struct source *source, uint64_t size,
 	return 0;
 }
 
+/* What a helper has read; its descriptor is closed. */
+static int sum_fetched(struct pack *pack, const struct source *source,
+		       int *failure)
+{
+	const struct fetch *fetch = source->fetch;
+	uint64_t size = (uint64_t)source->st.st_size;
+	size_t have = fetch->got < 0 ? 0 : (size_t)fetch->got;
+
+	if (fetch->got < 0) {
+		*failure = fetch->err;
+		source_tell_error(pack, fetch->err, 0, "");
+		return 0;
+	}
+	if (have != size)
+		source_tell_size(pack, source, have, "");
+	pack_sum_begin(pack);
+	if (pack_sum_data(pack, fetch->data, have < size ? have : (size_t)size,
+			  0) != 0)
+		return -1;
+	return pack_sum_end(pack, size);
+}
+
 int pack_sum_unsent(struct pack *pack, struct source *source, bool holes,
 		    int *failure)
 {
@@ -110,6 +132,8 @@ int pack_sum_unsent(struct pack *pack, struct source *source, bool holes,
 
 	if (!pack->sums)
 		return 0;
+	if (source->fd < 0)
+		return sum_fetched(pack, source, failure);
 	if (!pack->unsent)
 		pack->unsent = malloc(PIECE);
 	if (!pack->unsent) {

@@ -410,10 +410,7 @@ void file_finish(struct worker *worker, uint64_t size)
 		return;
 	}
 	object_finish(worker);
-	if (rest && object->type == 0)
-		part_give(rest);
-	else
-		part_free(rest);	/* it came to nothing */
+	handover_give(worker, rest);
 }
 
 void file_end(struct worker *worker, const struct record *record)

@@ -396,7 +396,7 @@ struct worker *worker_new(struct restore *restore, unsigned index)
 	worker->restore = restore;
 	worker->index = index;
 	worker->dirfd = -1;
-	worker->object.source = -1;
+	worker->object.source = worker->object.reader = -1;
 	worker->object.apply.at.fd = -1;
 	cache_init(&worker->cache, restore->config.opts->no_cache);
 	worker->buffer = malloc(COPY_SIZE);

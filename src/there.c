@@ -74,6 +74,7 @@ bool there_file(struct worker *worker, const struct record *record)
 	fd = there_open(worker, &st);
 	if (fd >= 0 && file_fits(worker, record, fd, &st, &grain)) {
 		there_take(worker, fd, &st, grain, st.st_nlink > 1);
+		handover_begin_there(worker);
 		return true;
 	}
 	if (fd >= 0)
@@ -139,6 +140,7 @@ static void there_close(struct worker *worker)
 void there_end(struct worker *worker, const struct record *record)
 {
 	struct apply *apply = &worker->object.apply;
+	struct part *rest;
 
 	/* Not all of its attributes need have come: they stay what they are. */
 	if (record->second != 0 || restore_stopped(worker->restore)) {
@@ -146,11 +148,14 @@ void there_end(struct worker *worker, const struct record *record)
 		return;
 	}
 	apply_until(apply, APPLY_TIMES);
+	rest = handover_rest(worker, apply->meta.size);
 	there_close(worker);
 	if (!apply->frozen || !apply->differs) {
 		object_finish(worker);
+		handover_give(worker, rest);
 		return;
 	}
+	part_free(rest);
 	object_tell(worker, 0, "changed after it was found to be complete: not "
 		    "made right, for it has other names");
 	object_give_up(worker);

@@ -176,7 +176,7 @@ static void fail(struct verified *file, int err, const char *what, uint64_t at)
 /* ---- parts ---- */
 
 /* A descriptor that shares nothing with `fd`; -1 when there can't be one. */
-static int reopen(int fd, struct part *part, int how)
+static int open_again(int fd, int how, bool *touches)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | how;
 	char link[32];
@@ -184,10 +184,22 @@ static int reopen(int fd, struct part *part, int how)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	own = open(link, flags | O_NOATIME);
-	part->touches = own < 0 && errno == EPERM;
-	if (part->touches)
+	*touches = own < 0 && errno == EPERM;
+	if (*touches)
 		own = open(link, flags);
 	return own;
+}
+
+int verify_open(int handle)
+{
+	bool touches;
+
+	return open_again(handle, O_NONBLOCK, &touches);
+}
+
+static int reopen(int fd, struct part *part, int how)
+{
+	return open_again(fd, how, &part->touches);
 }
 
 /* A further descriptor for the same opening of it, whose mode may forbid another. */

@@ -78,6 +78,9 @@ void verified_drop(struct verified *file);
  */
 void verified_cut(struct verified *file, uint64_t size);
 
+/* Opens what a handle (O_PATH) leads to, a regular file, for part_new.  -1 with errno. */
+int verify_open(int handle);
+
 /*
  * A part: [from, to) of what `fd` (open for reading; stays the caller's) is, and the sums
  * that lie in it, or NULL.  Blocks without a sum shall be zeros.  NULL with errno.

@@ -184,23 +184,39 @@ fi
 # ---- the disk itself ----------------------------------------------------------------
 
 context='behind the back of the file system'
-if ! "$TARPIPE" --help | grep -q -e --continue; then
-	skip '--continue is not there' "$context"
-elif ! have debugfs; then
+if ! have debugfs; then
 	skip 'debugfs is not installed' "$context"
 elif on_filesystem ext4 disk 100m; then
 	tarpipe --verify src disk/dst
 	assert_status 0
 	image=$base/lib/disk.ext4
-	block=$(debugfs -R 'bmap /dst/large 5000' "$image" 2>/dev/null)
 	umount disk
+	block=$(debugfs -R 'bmap /dst/large 5000' "$image" 2>/dev/null)
+	ok 'where its block is' test "$block" -gt 0
 	printf '\001' | dd of="$image" bs=1 seek=$((block * 4096 + 7)) conv=notrunc status=none
 	mount -o loop "$image" disk
 	tarpipe --continue src disk/dst
 	assert_status 0
-	tarpipe --continue --verify src disk/dst
+	tarpipe -c -f src.tar src
+	for way in '' -j1 --read-ahead=4 -x; do
+		context="behind the back of the file system, --continue${way:+ $way}"
+		case $way in
+		-x) set -- -x -f src.tar disk/dst ;;
+		*) set -- $way src disk/dst ;;
+		esac
+		tarpipe --continue --verify "$@"
+		assert_status 2
+		assert_message "disk/dst/large: $differs 19922944\$"
+		is "$(wc -l <"$err")" 1 'and nothing else is said'
+	done
+	context='the source can not be read for it'
+	on_faultfs src bad
+	faults 'read large EIO'
+	tarpipe --continue --verify bad disk/dst
 	assert_status 2
-	assert_message "disk/dst/large: $differs 19922944\$"
+	assert_message 'bad/large: reading at byte'
 	is "$(wc -l <"$err")" 1 'and nothing else is said'
+	ok 'what is there stays' test -s disk/dst/large
+	faults
 fi
 done_testing
