@@ -41,6 +41,7 @@
 #include "host.h"
 #include "path.h"
 #include "planning.h"
+#include "temp.h"
 #include "text.h"
 
 /* Nothing is written: much that a copy must not do may be compared. */
@@ -323,7 +324,7 @@ static const char *next_name(DIR *dir)
 	struct dirent *entry;
 
 	while ((entry = readdir(dir)) != NULL)
-		if (!path_is_dot(entry->d_name) &&
+		if (!path_is_dot(entry->d_name) && !temp_is_name(entry->d_name) &&
 		    strcmp(entry->d_name, "lost+found") != 0)
 			return entry->d_name;
 	return NULL;

@@ -46,6 +46,14 @@ context='-v'
 tarpipe --continue -v src dst
 ok 'what is left alone is listed, too' grep -q -x 'src/d/medium' "$out"
 
+context='nothing but a temporary name'	# all that a run that was killed has left
+mkdir leftover
+echo part >leftover/.tarpipe-tmp-0123456789abcdef-0
+touch -d "$stamp" leftover/.tarpipe-tmp-0123456789abcdef-0
+tarpipe --continue src leftover
+assert_status 0
+assert_same_tree src leftover
+
 context='into a new one'
 tarpipe --continue src new
 assert_status 0

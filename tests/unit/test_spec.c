@@ -254,6 +254,9 @@ static void bare_again_and_into_an_empty_one(void **state)
 	dir_make("empty/lost+found");
 	accept_silently("src", "empty");
 	assert_dst("empty", "empty", false);
+	/* what a run that was killed has left */
+	dir_make("empty/.tarpipe-tmp-0123456789abcdef-0");
+	accept_silently("src", "empty");
 	/* nothing into nothing */
 	dir_make("nothing");
 	accept_silently("nothing", "empty");
