@@ -122,8 +122,7 @@ static const struct option_row rows[] = {
 	{ CHOOSING, "null", 0, NULL, option_flag, AT(null),
 	  "names and patterns in such files end in NUL", NULL, EVERY, false },
 	{ CHOOSING, "one-file-system", 0, NULL, option_flag, AT(one_fs),
-	  "what is mounted in SRC comes as an empty\n"
-	  "directory", NULL,
+	  "what is mounted in SRC comes empty", NULL,
 	  COPY | CREATE | COMPARE, false },
 	{ CHOOSING, "strip-components", 0, "N", set_strip, 0,
 	  "cut N leading components off names", NULL, EVERY, false },
@@ -172,8 +171,7 @@ static const struct option_row rows[] = {
 	{ EXISTING, "keep-old-files", 'k', NULL, option_flag, AT(keep),
 	  "keep files that exist", NULL, TREE, false },
 	{ EXISTING, "continue", 0, NULL, option_flag, AT(resume),
-	  "leave alone what has the same type, size and\n"
-	  "mtime already: take up what was broken off", NULL, TREE, false },
+	  "leave what has the same type, size and mtime", NULL, TREE, false },
 	{ EXISTING, "unlink-first", 0, NULL, option_flag, AT(unlink_first),
 	  "remove an old file before the new one is written", NULL, TREE,
 	  false },
@@ -189,11 +187,9 @@ static const struct option_row rows[] = {
 	{ RUN, "sync", 0, NULL, option_flag, AT(sync),
 	  "status 0 means that it is on the disk", NULL, TREE | CREATE, false },
 	{ RUN, "verify", 0, NULL, option_flag, AT(verify),
-	  "read back what was written and compare it with\n"
-	  "what was read", NULL, TREE, false },
+	  "read back what was written, and compare it", NULL, TREE, false },
 	{ RUN, "stats", 0, NULL, option_flag, AT(stats),
-	  "tell at the end what was done, how fast, and\n"
-	  "which side was slow", NULL, ALL, false },
+	  "tell what was done, and which side was slow", NULL, ALL, false },
 	{ RUN, "help", 'h', NULL, option_stop, 0,
 	  "print this and stop", NULL, EVERY, false },
 	{ RUN, "version", 0, NULL, option_stop, 0,
