@@ -68,4 +68,24 @@ case $worst in
 [01]) pass 'status 0 or 1, and every other file' ;;
 *) fail "status 0 or 1, and every other file: $worst" ;;
 esac
+context='while the sink waits for its mark'
+if can_trace; then
+	mkdir waits
+	for n in 1 2 3; do
+		echo "$n" >waits/f$n
+	done
+	for flags in '-p 75' '-p 100 -m 64k' '-p 100 -m 64k -j 1'; do
+		# shellcheck disable=SC2086 # words
+		traced -P f2 -P waits/f2 -e inject=openat:error=ENOENT:when=1 \
+			tarpipe $flags waits dst-waits
+		assert_status 1
+		assert_message 'waits/f2: '
+		is "$(grep -c '^tarpipe: ' "$err")" 1 'nothing else is said'
+		assert_names dst-waits f1 f3
+		assert_nothing_left dst-waits
+		rm -rf dst-waits
+	done
+else
+	skip 'strace may not trace here'
+fi
 done_testing
