@@ -8,7 +8,7 @@ note_machine() {
 	measured=''
 	[ -z "$tarpipe" ] || measured=$("$tarpipe" --version 2>/dev/null | head -n 1)
 	printf '#\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$(nproc)" "$(cpu_model)" "$(memory_gib)" \
-		"$(uname -r)" "$measured" "$seed" "$(date -u +%Y-%m-%d)" >>"$results"
+		"$(uname -r | sed 's/[^0-9.].*//')" "$measured" "$seed" "$(date -u +%Y-%m-%d)" >>"$results"
 }
 
 print_heading() {
