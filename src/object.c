@@ -330,17 +330,18 @@ void object_finish(struct worker *worker)
 	object_done(worker);
 }
 
-/* The stream broke off inside the object: nothing of it may stay. */
+/* The stream broke off inside the object: nothing of it may stay, nor be held. */
 void object_abandon(struct worker *worker)
 {
 	struct object *object = &worker->object;
 	struct gate *gate = worker->restore->config.gate;
 
-	if (object->type == 0 || object->type == RECORD_LEAVE || object->skip)
-		return;
-	worker->dir = object->dir;
-	worker->dirfd = gate_enter(gate, worker->dir);
-	object_discard(worker);
-	if (worker->dirfd >= 0)
-		gate_exit(gate, worker->dir);
+	if (object->type != 0 && object->type != RECORD_LEAVE && !object->skip) {
+		worker->dir = object->dir;
+		worker->dirfd = gate_enter(gate, worker->dir);
+		object_discard(worker);
+		if (worker->dirfd >= 0)
+			gate_exit(gate, worker->dir);
+	}
+	object_reset(object);
 }
