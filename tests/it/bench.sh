@@ -150,7 +150,7 @@ leaves_nothing() {
 	is "$bench_status" "$2" "$1: it dies of it"
 	ok "$1: no file is left" wait_long is_bare
 	ok "$1: no loop device is left" sh -c '! losetup -a | grep -F "$1"' sh "$work"
-	ok "$1: no control group is left" sh -c '
+	ok "$1: no control group is left" wait_long sh -c '
 		! find /sys/fs/cgroup -maxdepth 2 -name "tarpipe-bench.$1" | grep .' sh "$bench_pid"
 }
 leaves_nothing TERM 143
