@@ -253,11 +253,8 @@ static void remove_attribute(struct apply *apply, const char *name)
 /* An old attribute of that name is one that would come if the source had it. */
 static bool is_old(const struct apply *apply, const char *name)
 {
-	enum xattr_class class = xattr_classify(name);
-	bool acl = class == XATTR_ACL;
-
-	return class != XATTR_SKIP && strcmp(name, "security.selinux") != 0 &&
-	       keeps(apply, acl ? PRESERVE_ACL : PRESERVE_XATTR);
+	return strcmp(name, "security.selinux") != 0 &&
+	       xattr_is_kept(apply->config->opts->preserve, name);
 }
 
 /* What an object that was there before has, and the source may not have. */
@@ -283,8 +280,7 @@ static void remove_rest(struct apply *apply)
 	     at += strlen(old->names.bytes + at) + 1) {
 		const char *name = old->names.bytes + at;
 
-		if (!is_old(apply, name) || xattr_is_second_face(name) ||
-		    !may_change(apply))
+		if (!is_old(apply, name) || !may_change(apply))
 			continue;
 		open_up(apply, xattr_classify(name));
 		remove_attribute(apply, name);

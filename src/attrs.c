@@ -8,20 +8,6 @@
 #include "diag.h"
 #include "differ.h"
 
-static bool is_kept(const struct opts *opts, const char *name)
-{
-	if (xattr_is_second_face(name))
-		return false;
-	switch (xattr_classify(name)) {
-	case XATTR_SKIP:
-		return false;
-	case XATTR_ACL:
-		return opts->preserve & PRESERVE_ACL;
-	default:
-		return opts->preserve & PRESERVE_XATTR;
-	}
-}
-
 static bool make_room(struct attrs *attrs)
 {
 	size_t more = attrs->room ? 2 * attrs->room : 16;
@@ -47,7 +33,7 @@ int attrs_add(struct attrs *attrs, const struct opts *opts, const char *name,
 {
 	struct attr attr = { .name = attrs->bytes.len, .size = size };
 
-	if (!is_kept(opts, name))
+	if (!xattr_is_kept(opts->preserve, name))
 		return 0;
 	if (!make_room(attrs) ||
 	    bytes_add(&attrs->bytes, name, strlen(name) + 1) != 0)
@@ -66,7 +52,7 @@ static int read_one(struct attrs *attrs, const struct opts *opts,
 {
 	ssize_t size;
 
-	if (!is_kept(opts, name))
+	if (!xattr_is_kept(opts->preserve, name))
 		return 0;
 	size = xattr_get(from, name, &attrs->value);
 	if (size < 0 && errno == ENODATA)

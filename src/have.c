@@ -51,16 +51,6 @@ void have_free(struct have *have)
 
 /* ---- attributes ---- */
 
-static bool is_kept(const struct opts *opts, const char *name)
-{
-	enum xattr_class class = xattr_classify(name);
-
-	if (class == XATTR_SKIP || xattr_is_second_face(name))
-		return false;
-	return opts->preserve &
-	       (class == XATTR_ACL ? PRESERVE_ACL : PRESERVE_XATTR);
-}
-
 /* Names come in any order, so their hashes are added.  False when one can't be read. */
 static bool sum_attributes(struct have *have, const struct xattr_source *from,
 			   uint64_t *sum)
@@ -75,7 +65,7 @@ static bool sum_attributes(struct have *have, const struct xattr_source *from,
 	     at += (ssize_t)strlen(have->names.bytes + at) + 1) {
 		const char *name = have->names.bytes + at;
 
-		if (!is_kept(have->opts, name))
+		if (!xattr_is_kept(have->opts->preserve, name))
 			continue;
 		size = xattr_get(from, name, &have->value);
 		if (size < 0)

@@ -13,6 +13,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "opts.h"
+
 void meta_from_stat(struct meta *meta, const struct stat *st)
 {
 	meta->mode = st->st_mode;
@@ -89,10 +91,19 @@ enum xattr_class xattr_classify(const char *name)
 	return XATTR_PLAIN;
 }
 
-bool xattr_is_second_face(const char *name)
+/* XFS shows ACLs under a second name as well: no attributes of their own. */
+static bool is_second_face(const char *name)
 {
 	return strcmp(name, "trusted.SGI_ACL_FILE") == 0 ||
 	       strcmp(name, "trusted.SGI_ACL_DEFAULT") == 0;
+}
+
+bool xattr_is_kept(unsigned preserve, const char *name)
+{
+	enum xattr_class class = xattr_classify(name);
+
+	return class != XATTR_SKIP && !is_second_face(name) &&
+	       (preserve & (class == XATTR_ACL ? PRESERVE_ACL : PRESERVE_XATTR));
 }
 
 /* ---- attribute calls ---- */

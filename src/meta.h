@@ -43,8 +43,8 @@ enum xattr_class {
  */
 enum xattr_class xattr_classify(const char *name);
 
-/* XFS shows ACLs under a second name as well: no attribute of its own. */
-bool xattr_is_second_face(const char *name);
+/* Is it among what is preserved (PRESERVE_* of opts.h)?  A second name of another is not. */
+bool xattr_is_kept(unsigned preserve, const char *name);
 
 /* For tests: reads another file than /etc/xattr.conf. */
 void xattr_read_config(const char *path);
