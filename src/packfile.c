@@ -102,11 +102,11 @@ static int pack_range(struct pack *pack, struct file *file, uint64_t from,
 			return 1;
 		}
 		pack_note_data(pack, at + RECORD_DATA_AT, (size_t)n, from);
+		pack_sum_data(pack, at + RECORD_DATA_AT, (size_t)n, from);
 		piece.data_len = (uint32_t)n;
 		record_encode(at, &piece);
 		ring_commit(pack->ring, record_size(RECORD_PIECE, 0, (size_t)n));
-		/* They stay what they are until the next reservation. */
-		if (pack_sum_data(pack, at + RECORD_DATA_AT, (size_t)n, from) != 0)
+		if (pack_sum_send(pack) != 0)
 			return -1;
 		from += (uint64_t)n;
 		pack->bytes += (uint64_t)n;

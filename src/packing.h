@@ -23,6 +23,10 @@
 #include "owner.h"
 #include "pack.h"
 #include "record.h"
+#include "sums.h"
+
+/* Bytes of one block may end one before, with a hole between, and themselves. */
+enum { PACK_SUMS_DUE = 4 };
 
 struct pack {
 	struct pack_config config;
@@ -49,6 +53,8 @@ struct pack {
 	struct packout *out;
 
 	struct sums *sums;		/* --verify, or NULL */
+	struct sums_run due[PACK_SUMS_DUE];	/* runs of it that are to go into the ring */
+	unsigned ndue;
 	unsigned char *unsent;		/* room for data that are only summed up */
 
 	bool started;
@@ -178,12 +184,14 @@ int pack_sum_init(struct pack *pack);
 void pack_sum_destroy(struct pack *pack);
 
 /*
- * A regular file's data begin; more of them, after the records that have them; they end.
- * Puts RECORD_SUMS into the ring, so nothing may be reserved in it.
+ * A regular file's data begin; more of them, a block at most, while they are still the
+ * packer's; they end.  What is due goes into the ring by pack_sum_send, after the record that
+ * has the data, and at the end by itself.
  */
 void pack_sum_begin(struct pack *pack);
-int pack_sum_data(struct pack *pack, const void *bytes, size_t size,
-		  uint64_t offset);
+void pack_sum_data(struct pack *pack, const void *bytes, size_t size,
+		   uint64_t offset);
+int pack_sum_send(struct pack *pack);
 int pack_sum_end(struct pack *pack, uint64_t size);
 
 /*

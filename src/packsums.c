@@ -10,12 +10,31 @@
 
 enum { PIECE = 256 << 10 };	/* bytes that are read at once */
 
-/* sums_taker */
+/*
+ * sums_taker.  Nothing is put into the ring here: what is summed up may lie in it, and room
+ * for a record may be where the consumer is through with that already.
+ */
 static int pack_sums(void *arg, const struct sums_run *run)
 {
-	const struct record record = sums_to_record(run);
+	struct pack *pack = arg;
 
-	return pack_emit(arg, &record);
+	if (pack->ndue == PACK_SUMS_DUE)
+		abort();
+	pack->due[pack->ndue++] = *run;
+	return 0;
+}
+
+int pack_sum_send(struct pack *pack)
+{
+	int got = 0;
+
+	for (unsigned i = 0; i < pack->ndue && got == 0; i++) {
+		const struct record record = sums_to_record(&pack->due[i]);
+
+		got = pack_emit(pack, &record);
+	}
+	pack->ndue = 0;
+	return got;
 }
 
 int pack_sum_init(struct pack *pack)
@@ -38,15 +57,19 @@ void pack_sum_begin(struct pack *pack)
 		sums_begin(pack->sums);
 }
 
-int pack_sum_data(struct pack *pack, const void *bytes, size_t size,
-		  uint64_t offset)
+void pack_sum_data(struct pack *pack, const void *bytes, size_t size,
+		   uint64_t offset)
 {
-	return pack->sums ? sums_add(pack->sums, bytes, size, offset) : 0;
+	if (pack->sums)
+		(void)sums_add(pack->sums, bytes, size, offset);
 }
 
 int pack_sum_end(struct pack *pack, uint64_t size)
 {
-	return pack->sums ? sums_end(pack->sums, size) : 0;
+	if (!pack->sums)
+		return 0;
+	(void)sums_end(pack->sums, size);
+	return pack_sum_send(pack);
 }
 
 size_t pack_sum_room(const struct pack *pack)
@@ -76,7 +99,8 @@ static int sum_range(struct pack *pack, struct source *source, uint64_t from,
 		}
 		if (n <= 0)
 			return 1;
-		if (pack_sum_data(pack, pack->unsent, (size_t)n, from) != 0)
+		pack_sum_data(pack, pack->unsent, (size_t)n, from);
+		if (pack_sum_send(pack) != 0)
 			return -1;
 		from += (uint64_t)n;
 	}
@@ -118,9 +142,7 @@ static int sum_fetched(struct pack *pack, const struct source *source,
 	if (have != size)
 		source_tell_size(pack, source, have, "");
 	pack_sum_begin(pack);
-	if (pack_sum_data(pack, fetch->data, have < size ? have : (size_t)size,
-			  0) != 0)
-		return -1;
+	pack_sum_data(pack, fetch->data, have < size ? have : (size_t)size, 0);
 	return pack_sum_end(pack, size);
 }
 
